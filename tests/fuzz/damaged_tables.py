@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 
 from fuzz.driver import damage
-from tombola.plugins.logs import read_logs
 from tombola.tables import read_table
+from tombola.tables.formats.logs import read_logs
 from tombola.tables.options import ReadOptions
 from tombola.tables.summary import summarise_table
+from tombola.tables.to_pool import to_pool
 
 NAMES = ("a", "b", "c")
 IDS = tuple(f"row {number}" for number in range(60))
@@ -58,7 +59,8 @@ def tables(path: Path, seed: int) -> str:
 def read_back(file: Path) -> Content:
     """Return the content of a file, after a summary of it."""
     if ".log." in file.name:
-        pool, delays = read_logs([file]), None
+        parsed = read_logs([file])
+        pool, delays = to_pool(parsed, missing="error", limits=None, rescale=False).pool, None
     else:
         # Arrays name their own roles.
         is_array = file.suffix in (".npy", ".npz")

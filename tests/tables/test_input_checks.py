@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tombola.errors import TableError
-from tombola.plugins.logs import read_logs
+from tombola.tables.formats.logs import read_logs
 
 Refused = Callable[..., str]
 

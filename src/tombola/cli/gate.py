@@ -149,6 +149,13 @@ def gate(
             help="The answers of one run have a common cause, such as one seed (with expected).",
         ),
     ] = False,
+    unfinished: Annotated[
+        bool,
+        typer.Option(
+            "--unfinished",
+            help="Read an evaluation log of a run that was cancelled, or ended in an error.",
+        ),
+    ] = False,
     version_column: Annotated[
         str, typer.Option("--action-column", help="The column that names the version of a line.")
     ] = "",
@@ -191,6 +198,7 @@ def gate(
         "--lower": lower,
         "--run-column": run_column,
         "--run-effects": run_effects,
+        "--unfinished": unfinished,
         "--action-column": version_column,
         "--looks": looks == "1",
     }
@@ -265,6 +273,7 @@ def gate(
             ids=id_column,
             run=run_column,
             run_effects=run_effects,
+            unfinished=unfinished,
             action=version_column,
         )
     command = shlex.join(["tombola", *sys.argv[1:]])

@@ -751,40 +751,56 @@ def check_calls(
 def table_(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Logs of inspect_ai or lm-eval, promptfoo results, long CSV."),
+        typer.Argument(
+            help="Logs of inspect_ai or lm-eval, promptfoo results, Every Eval Ever, long CSV."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="The CSV to write: losses, one column per candidate.")],
+    out: Annotated[Path, typer.Option(help="The CSV to write: one column per candidate.")],
     metric: Annotated[
         str,
         typer.Option(
             help="The metric to use, if there are several; of lm-eval also METRIC,FILTER."
         ),
     ] = "",
+    unfinished: Annotated[
+        bool,
+        typer.Option(
+            "--unfinished", help="Read logs of runs that were cancelled, or ended in an error."
+        ),
+    ] = False,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Convert evaluation logs of other programs to a table of losses.
+    """Convert evaluation logs of other programs to a table.
 
-    The CSV, --out, has a column id and one column of losses in [0, 1] per candidate, lower is
-    better.
+    The CSV, --out, has a column id and one column per candidate, in the unit of the metric.
     """
     from tombola._files import write_atomic
     from tombola._formatting import csv_text
-    from tombola.plugins.logs import read_logs
+    from tombola.tables.formats.logs import log_paths, read_logs
+    from tombola.tables.options import ReadOptions
 
     check_table(out, *files, force=force)
-    pool = read_logs(files, metric or None)
+    paths = [path for file in files for path in log_paths(file)]
+    parsed = read_logs(paths, ReadOptions(value=metric or None, unfinished=unfinished))
     rows = [
-        [name, *losses] for name, losses in zip(pool.ids or (), pool.losses.tolist(), strict=True)
+        [name, *["" if number != number else f"{number:.17g}" for number in numbers]]
+        for name, numbers in zip(parsed.ids or (), parsed.values.tolist(), strict=True)
     ]
-    write_atomic(out, csv_text([["id", *pool.actions], *rows]), *files)
-    next_step = ["Simulate a race on it:", f"  tombola race plan {out} --losses"]
-    if pool.k < 2:
+    write_atomic(out, csv_text([["id", *parsed.names], *rows]), *files)
+    next_step = ["Simulate a race on it:", f"  tombola race plan {out} --{parsed.kind}"]
+    if len(parsed.names) < 2:
         next_step = ["A race needs at least two candidates: give the log of another too."]
     show_result(
-        {"table": str(out), "rows": pool.rows, "candidates": list(pool.actions)},
-        f"{out}: losses of {plural(pool.k, 'candidate')} on {plural(pool.rows, 'row')}. "
-        f"{next_step[0]}",
+        {
+            "table": str(out),
+            "rows": len(rows),
+            "candidates": list(parsed.names),
+            "kind": parsed.kind,
+            "metric": parsed.unit,
+        },
+        f"{out}: {parsed.unit} of {plural(len(parsed.names), 'candidate')} on "
+        f"{plural(len(rows), 'row')}. {next_step[0]}",
         *next_step[1:],
         as_json=as_json,
     )

@@ -14,6 +14,7 @@ from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
     from tombola.ranking.metrics import Candidates
+    from tombola.tables.options import ReadOptions
     from tombola.units import Kind
 
 
@@ -120,9 +121,12 @@ def rank(
         table = _with_ranges(table, metric_range or [])
         source = plural(len(files), "metric")
     elif len(parse_names(metric)) > 1:
-        table = {name: _read_metric(tables, name, clusters) for name in parse_names(metric)}
-        for name in parse_names(lower):
-            table[name] = table[name]._replace(kind="losses")
+        stated: dict[str, Kind] = dict.fromkeys(parse_names(lower), "losses")
+        stated |= dict.fromkeys(parse_names(higher), "scores")
+        table = {
+            name: _read_logs(tables, options._replace(value=name, kind=stated.get(name)), missing)
+            for name in parse_names(metric)
+        }
         table = _with_ranges(table, metric_range or [])
         source = plural(len(table), "metric")
     elif lower or higher or metric_range:
@@ -132,7 +136,7 @@ def rank(
             "metric, or --metric A,B."
         )
     elif len(tables) > 1 or metric or _is_log(tables[0]):
-        table = _read_logs(tables, metric, clusters)
+        table = _read_logs(tables, options._replace(value=metric or options.value), missing)
         source = "an evaluation log" if len(tables) == 1 else f"{len(tables)} evaluation logs"
     else:
         table = read_candidates(tables[0], options, missing=missing)
@@ -229,45 +233,32 @@ def _with_ranges(metrics: "dict[str, Candidates]", ranges: list[str]) -> "dict[s
     return metrics
 
 
-def _read_metric(files: list[str], metric: str, clusters: str) -> "Candidates":
-    """Return one metric of evaluation logs."""
-    from tombola.plugins.logs import direction_of_metric
-
-    table = _read_logs(files, metric, clusters)
-    kind = direction_of_metric(metric, "--metric")
-    if kind == "losses":
-        return table
-    return table._replace(
-        values=1.0 - table.values, kind=kind, runs=None if table.runs is None else 1.0 - table.runs
-    )
-
-
 def _is_log(table: str) -> bool:
-    """Return whether a file is an evaluation log: .eval, or JSON with results."""
-    from tombola.plugins.logs import is_results_file
+    """Return whether a path is an evaluation log, or a folder of logs."""
+    from tombola.tables.formats.logs import is_log
 
     path = Path(table)
-    return path.suffix == ".eval" or (path.suffix == ".json" and is_results_file(path))
+    return path.is_dir() or is_log(path)
 
 
-def _read_logs(files: list[str], metric: str, clusters: str) -> "Candidates":
-    """Return the losses of all candidates of evaluation logs, with their runs."""
-    import numpy as np
+def _read_logs(
+    files: list[str], options: "ReadOptions", missing: Literal["keep", "drop", "worst"] | None
+) -> "Candidates":
+    """Return the answers of all candidates of evaluation logs, with their runs."""
+    from tombola.ranking.metrics import read_candidates
+    from tombola.tables.formats.logs import log_paths, read_logs
 
-    from tombola.plugins.logs import read_log_runs
-    from tombola.ranking.metrics import Candidates
-
-    if clusters:
+    if options.by:
         raise ParameterError(
             "--clusters: expected a table, got evaluation logs; convert them with tombola race "
             "table, add the column, "
             "and rank that table."
         )
-    pool, runs = read_log_runs([Path(file) for file in files], metric or None)
-    if pool.k < 2:
+    paths = [path for file in files for path in log_paths(Path(file))]
+    parsed = read_logs(paths, options._replace(runs=True))
+    if len(parsed.names) < 2:
         raise ParameterError(
-            f"rank: expected logs of 2 candidates or more, got one of {pool.actions[0]}; give "
+            f"rank: expected logs of 2 candidates or more, got one of {parsed.names[0]}; give "
             "the log of another too."
         )
-    losses = np.asarray(pool.losses, np.float64)
-    return Candidates(losses, pool.actions, "losses", runs=runs)
+    return read_candidates(parsed, options, missing=missing, is_metric=len(files) > 1)

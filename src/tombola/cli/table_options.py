@@ -51,11 +51,15 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
         "The columns with costs: patterns such as 'cost_*', or one name for each action.",
     ),
     "action_column": (str, "In a long table, the column that names the action."),
-    "value_column": (str, "In a long table, the column with the values."),
+    "value_column": (str, "In a long table, the column with the values; in a log, the metric."),
     "delay_column": (str, "The column with the delay of each row, in rounds."),
     "run_column": (
         str,
         "The column that numbers the answers of a candidate on a row, such as run or epoch.",
+    ),
+    "unfinished": (
+        bool,
+        "Read an evaluation log of a run that was cancelled, or ended in an error.",
     ),
     "sheet": (str, "The sheet of an Excel file."),
     "decimal": (str, "The decimal mark: '.' or ','."),
@@ -85,6 +89,7 @@ _TEXTS = {
     "run_column": "run",
     "words": "words",
     "transpose": "transpose",
+    "unfinished": "unfinished",
 }
 
 

@@ -19,12 +19,14 @@ from tombola.gating.result import Comparison, GateResult, Verdict
 from tombola.gating.versions import (
     Roles,
     Version,
+    check_same_rows,
     direction,
     iterate_rows,
     read_versions,
     version_of_values,
 )
 from tombola.statements import Reading
+from tombola.tables.formats.logs import LogOptions
 from tombola.units import Kind, Units
 
 # Share of the spread above which it counts as all of it.
@@ -54,6 +56,7 @@ def gate(
     run: str = "",
     action: str = "",
     run_effects: bool = False,
+    unfinished: bool = False,
     seed: int = 0,
 ) -> GateResult:
     """Decide whether new versions are not worse than an old one, from their finished scores.
@@ -80,6 +83,7 @@ def gate(
     missing: a row without a score: "error", "drop" the row, or count it as the "worst" score.
     ids, run, action: columns with the rows, the numbers of the runs, and the versions.
     run_effects: the answers of one run have a common cause, such as one seed; for "expected".
+    unfinished: whether to read a log of a run that was cancelled, or ended in an error.
     seed: of the random orders of the test.
 
     ParameterError or TableError if something cannot be measured.
@@ -95,8 +99,11 @@ def gate(
     names = (metric,) if isinstance(metric, str) and metric else tuple(metric)
     if isinstance(within, Mapping) and not names:
         names = tuple(within)
-    roles = Roles(ids, run, action, names, by, clusters)
+    stated = kind if isinstance(kind, str) else None
+    logs = LogOptions(kind=stated, unfinished=unfinished, option="metric")
+    roles = Roles(ids, run, action, names, by, clusters, logs)
     versions = _versions(old, new, baseline, roles)
+    check_same_rows(versions)
     base, *others = versions
     metrics = names or tuple(base.scores)
     margins = _margins(within, metrics, better=better)

@@ -1,6 +1,5 @@
 """Versions of a gate: the scores of each, by metric and row, from tables, logs and arrays."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,18 +9,24 @@ import numpy as np
 
 from tombola._formatting import join_names, option_text
 from tombola.errors import ParameterError, TableError
-from tombola.plugins.logs import direction_of_metric, logged_answers
 from tombola.tables.columns import Column, Columns
 from tombola.tables.formats import read_file
 from tombola.tables.formats.frames import read_frame
+from tombola.tables.formats.logs import (
+    LoggedAnswer,
+    LogOptions,
+    check_same_row,
+    direction_of_metric,
+    is_log,
+    log_paths,
+    logged_answers,
+)
 from tombola.tables.names import ACTION, IDS, WEAK_ACTION, direction_of, is_id_name, is_run_name
 from tombola.tables.options import ReadOptions
 from tombola.units import Kind
 
 # Names of a column that says which version answered.
 _VERSIONS = ("version", "candidate", *ACTION, *WEAK_ACTION)
-# Suffixes of logs in a folder of one version.
-_LOG_PATTERNS = ("*.eval", "samples_*.jsonl")
 
 
 class Roles(NamedTuple):
@@ -29,6 +34,7 @@ class Roles(NamedTuple):
 
     ids, runs, versions: columns with the row, the number of the run and the version of a line.
     metrics: columns of scores. groups, clusters: columns that are kept as labels of the rows.
+    logs: how to read evaluation logs; its metric is not used.
     """
 
     ids: str = ""
@@ -37,6 +43,7 @@ class Roles(NamedTuple):
     metrics: tuple[str, ...] = ()
     groups: str = ""
     clusters: str = ""
+    logs: LogOptions = LogOptions(option="metric")
 
 
 @dataclass
@@ -47,6 +54,7 @@ class Version:
     kinds: metric -> direction that its name or log states.
     model: the model that a log names; "" if it names none.
     by_place: whether rows are numbered, since they have no ids.
+    logged: row -> an answer on it in a log, whose task and data other versions must share.
     """
 
     name: str
@@ -55,6 +63,7 @@ class Version:
     kinds: dict[str, Kind | None] = field(default_factory=dict)
     model: str = ""
     by_place: bool = False
+    logged: dict[str, LoggedAnswer] = field(default_factory=dict)
 
     def add(self, metric: str, row: str, score: float) -> None:
         """Add the score of one run."""
@@ -122,39 +131,18 @@ def version_of_values(values: Any, name: str, roles: Roles) -> Version:
     return version
 
 
-def _is_log(path: Path) -> bool:
-    """Return whether a file is a log of inspect_ai, lm-eval or promptfoo, by its content."""
-    if path.suffix == ".eval":
-        return True
-    try:
-        if path.suffix == ".jsonl":
-            with path.open(encoding="utf-8") as file:
-                return "doc_id" in json.loads(file.readline())
-        if path.suffix == ".json":
-            data = json.loads(path.read_text(encoding="utf-8"))
-            return isinstance(data, dict) and ("results" in data or "eval" in data)
-    except (OSError, ValueError):
-        pass
-    return False
-
-
-def _log_files(path: Path) -> list[Path]:
-    """Return the logs of a folder, sorted; TableError if there is none."""
-    files = sorted(file for pattern in _LOG_PATTERNS for file in path.rglob(pattern))
-    if not files:
-        files = sorted(file for file in path.rglob("*.json") if _is_log(file))
-    if not files:
-        raise TableError(
-            f"{path}: expected a folder with logs (.eval, samples_*.jsonl or results of "
-            "promptfoo), got none; give the file itself."
-        )
-    return files
+def check_same_rows(versions: Sequence[Version]) -> None:
+    """Raise TableError unless rows of the same id in logs have the same task and the same data."""
+    first: dict[str, LoggedAnswer] = {}
+    for version in versions:
+        for row, answer in version.logged.items():
+            check_same_row(first.setdefault(row, answer), answer, "gate")
 
 
 def _one_version(source: Any, name: str, roles: Roles) -> Version:
     path = Path(str(source))
-    if path.is_dir() or _is_log(path):
-        return _version_of_logs(_log_files(path) if path.is_dir() else [path], name, roles)
+    if path.is_dir() or is_log(path):
+        return _version_of_logs(log_paths(path), name, roles)
     columns = _read_columns(source, roles)
     versions = _from_columns(columns, roles, name)
     if len(versions) > 1:
@@ -168,66 +156,59 @@ def _one_version(source: Any, name: str, roles: Roles) -> Version:
 
 def _several_versions(source: Any, roles: Roles) -> list[Version]:
     path = Path(str(source))
-    if path.is_dir() or _is_log(path):
-        by_name: dict[str, Version] = {}
-        for file in _log_files(path) if path.is_dir() else [path]:
-            for version in _logged_versions(file, roles).values():
-                known = by_name.setdefault(version.name, version)
-                if known is not version:
-                    _merge(known, version)
-        return list(by_name.values())
-    return _from_columns(_read_columns(source, roles), roles, path.name.split(".")[0], wide=True)
+    if not path.is_dir() and not is_log(path):
+        name = path.name.split(".")[0]
+        return _from_columns(_read_columns(source, roles), roles, name, wide=True)
+    answers = _logged(log_paths(path), roles)
+    names = dict.fromkeys(answer.candidate for answer, _ in answers)
+    return [
+        _version_of_answers(name, [pair for pair in answers if pair[0].candidate == name])
+        for name in names
+    ]
 
 
 def _version_of_logs(files: Sequence[Path], name: str, roles: Roles) -> Version:
     """Return the version that all these logs belong to, whatever model they name."""
+    answers = _logged(files, roles)
+    for file in files:
+        models = list(dict.fromkeys(a.candidate for a, _ in answers if a.file == str(file)))
+        if len(models) > 1:
+            raise TableError(
+                f"{file}: expected the log of one version, got {join_names(models)}; give "
+                f"this file alone, with {option_text('baseline', models[0])}."
+            )
+    return _version_of_answers(name, answers)
+
+
+def _logged(files: Sequence[Path], roles: Roles) -> list[tuple[LoggedAnswer, str]]:
+    """Return the answers in logs, each with its row, after the task if there are several."""
+    answers = [
+        answer._replace(metric=metric or answer.metric)
+        for file in files
+        for metric in roles.metrics or (None,)
+        for answer in logged_answers(file, roles.logs._replace(metric=metric))
+    ]
+    if not answers:
+        raise TableError(
+            f"{join_names(files)}: expected answers of a version, got none; give the log of a "
+            "finished run."
+        )
+    by_task = len({answer.task for answer in answers}) > 1
+    return [
+        (answer, f"{answer.task}/{answer.row}" if by_task else answer.row) for answer in answers
+    ]
+
+
+def _version_of_answers(name: str, answers: Iterable[tuple[LoggedAnswer, str]]) -> Version:
     version = Version(name)
     models: dict[str, None] = {}
-    for file in files:
-        logged = _logged_versions(file, roles)
-        if len(logged) > 1:
-            raise TableError(
-                f"{file}: expected the log of one version, got {join_names(list(logged))}; give "
-                f"this file alone, with {option_text('baseline', next(iter(logged)))}."
-            )
-        for model, part in logged.items():
-            models[model] = None
-            prefix = f"{_task_name(file)}/" if len(files) > 1 else ""
-            _merge(version, part, prefix)
+    for answer, row in answers:
+        models[answer.candidate] = None
+        version.add(answer.metric, row, answer.value)
+        version.kinds[answer.metric] = answer.kind
+        check_same_row(version.logged.setdefault(row, answer), answer, answer.file)
     version.model = ", ".join(models)
     return version
-
-
-def _task_name(file: Path) -> str:
-    # lm-eval writes samples_TASK_DATE.jsonl, inspect_ai DATE_TASK_ID.eval.
-    words = file.stem.split("_")
-    return "_".join(words[1:-1]) or file.stem
-
-
-def _merge(version: Version, part: Version, prefix: str = "") -> None:
-    for metric, rows in part.scores.items():
-        known = version.scores.setdefault(metric, {})
-        for row, scores in rows.items():
-            known.setdefault(f"{prefix}{row}", []).extend(scores)
-    version.kinds |= part.kinds
-
-
-def _logged_versions(file: Path, roles: Roles) -> dict[str, Version]:
-    """Return the versions of one log by the model, provider or prompt that it names."""
-    versions: dict[str, Version] = {}
-    for metric in roles.metrics or (None,):
-        for answer in logged_answers(file, metric):
-            version = versions.setdefault(
-                answer.candidate, Version(answer.candidate, model=answer.candidate)
-            )
-            name = metric or answer.metric
-            version.add(name, answer.row, answer.value)
-            version.kinds[name] = answer.kind
-    if not versions:
-        raise TableError(
-            f"{file}: expected answers of a version, got none; give the log of a finished run."
-        )
-    return versions
 
 
 def _read_columns(source: Any, roles: Roles) -> Columns:

@@ -43,8 +43,9 @@ class RanksOfRun(Hooks):
 def _ranks_of_logs(logs: Any, metric: str) -> list[str]:
     """Return the ranking of the models of each task as text, or the reason for none."""
     from tombola.errors import TombolaError
-    from tombola.plugins.logs import answers_of_log, pool_of
     from tombola.ranking import rank
+    from tombola.ranking.metrics import read_candidates
+    from tombola.tables.formats.logs import LogOptions, answers_of_log, table_of
 
     texts = []
     for task in dict.fromkeys(str(log.eval.task) for log in logs):
@@ -55,9 +56,10 @@ def _ranks_of_logs(logs: Any, metric: str) -> list[str]:
             answers = [
                 answer
                 for log in finished
-                for answer in answers_of_log(log, None if metric == "1" else metric)
+                for answer in answers_of_log(log, LogOptions(None if metric == "1" else metric))
             ]
-            texts.append(f"Ranks in {task}\n{rank(pool_of(answers, task))}")
+            candidates = read_candidates(table_of(answers, task, several=True))
+            texts.append(f"Ranks in {task}\n{rank(candidates)}")
         except TombolaError as error:
             # The run itself succeeded: its end must not fail because its logs cannot be ranked.
             texts.append(f"Ranks in {task}: none. {error}")

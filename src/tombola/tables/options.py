@@ -51,6 +51,7 @@ class ReadOptions(NamedTuple):
     transpose: bool = False
     words: Mapping[str, float] = MappingProxyType({})
     ignore_rows: Sequence[str] = ()
+    unfinished: bool = False
 
     @property
     def resources(self) -> tuple[str, ...]:

@@ -64,6 +64,7 @@ def read_table(
     transpose: bool = False,
     words: Mapping[str, float] | str = MappingProxyType({}),
     ignore_rows: Sequence[str] = (),
+    unfinished: bool = False,
 ) -> Table:
     """Read a table as a pool, with delays if it has any, and notes on the conversion.
 
@@ -73,8 +74,8 @@ def read_table(
     `text` take patterns such as "gpt*".
 
     source: a path (CSV, TSV, JSON, Parquet, Feather, Arrow, NPZ, NPY, SQLite as FILE::TABLE, Excel,
-        "-" for standard input), a data frame (pandas, polars, Arrow), or an array.
-        NPY files stay memory-mapped.
+        an evaluation log or a folder of them, "-" for standard input), a data frame (pandas,
+        polars, Arrow), or an array. NPY files stay memory-mapped.
     kind: "losses" (lower is better) or "scores" (higher is better). Required unless the names of
         the columns (loss, error, seconds; score, accuracy, correct) or of the file state it.
     range: the smallest and the largest possible value, mapped to [0, 1]; default (0, 1). Nothing is
@@ -87,7 +88,8 @@ def read_table(
         an archive), a list of resources, a second table (a Path, a frame, an array; matched by
         ids), or a dict with a price per action.
     delay, ids: the columns with delays in rounds, and with the ids of the rows.
-    action, value: of a long table, the columns with the action and the value.
+    action, value: of a long table, the columns with the action and the value; of a log, `value` is
+        the metric.
     ignore: columns to leave out.
     sheet: the sheet of an Excel file, or the table of an SQLite file.
     decimal: the decimal mark of a text table, if it is ambiguous.
@@ -102,6 +104,7 @@ def read_table(
     transpose: whether the candidates are in the rows: a row per candidate, a column per item.
     ignore_rows: ids of rows to leave out, such as Total, or "first", "last"; "none" keeps all rows.
     words: numbers for words in cells, such as {"pass": 1, "fail": 0} or "pass=1,fail=0".
+    unfinished: whether to read an evaluation log of a run that was cancelled, or ended in an error.
 
     Raises QuestionError if the table can be read in several ways; its answers have the options
     that settle it. Candidates that `actions` names are never asked about.
@@ -139,6 +142,7 @@ def read_table(
         transpose,
         parse_words(words),
         _patterns(ignore_rows),
+        unfinished,
     )
     parsed = parse_table(source, options)
     if parsed.contradiction and not is_cli_style():

@@ -18,6 +18,7 @@ from tombola.tables.columns import Columns
 from tombola.tables.formats.arrays import read_npy, read_npz
 from tombola.tables.formats.delimited import read_text
 from tombola.tables.formats.frames import read_ipc, read_parquet
+from tombola.tables.formats.logs import is_log, read_log
 from tombola.tables.formats.records import read_excel, read_json, read_sqlite
 from tombola.tables.input_checks import check_file, check_memory
 from tombola.tables.options import ParsedTable, ReadOptions
@@ -76,7 +77,11 @@ def suffix_of(path: Path) -> str:
 
 
 def _read_path(path: Path, options: ReadOptions) -> ParsedTable | Columns:
+    if path.is_dir():
+        return read_log(path, options)
     check_file(path)
+    if is_log(path):
+        return read_log(path, options)
     suffix = suffix_of(path)
     if suffix not in _BY_SUFFIX:
         raise TableError(

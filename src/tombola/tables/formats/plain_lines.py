@@ -148,8 +148,9 @@ def _rows_with_thousandths(numbers: Floats) -> NDArray[Any]:
     """Return the rows whose number may be written with a point that separates thousands."""
     size = np.abs(numbers)
     rows = np.flatnonzero((size >= 1) & (size < 1000))
-    thousandths = np.rint(size[rows] * 1000)
-    return rows[thousandths / 1000 == size[rows]]
+    is_possible = np.rint(size[rows] * 1000) / 1000 == size[rows]
+    possible: NDArray[Any] = rows[is_possible]
+    return possible
 
 
 def _first_notations(

@@ -15,7 +15,14 @@ from typer.testing import CliRunner
 from conftest import HANGS
 from tombola.cli.app import app
 from tombola.errors import TableError
-from tombola.plugins.logs import read_log_runs, read_logs
+from tombola.tables.formats.logs import read_logs
+from tombola.tables.options import ParsedTable, ReadOptions
+from tombola.tables.to_pool import to_pool
+
+
+def read_runs(paths: list[Path]) -> ParsedTable:
+    """Read logs whose cells may have several answers."""
+    return read_logs(paths, ReadOptions(runs=True))
 
 
 def promptfoo(path: Path, repeats: int, extra: int = 0) -> Path:
@@ -32,17 +39,20 @@ def promptfoo(path: Path, repeats: int, extra: int = 0) -> Path:
 
 def test_repeats_of_promptfoo_are_runs(tmp_path: Path) -> None:
     path = promptfoo(tmp_path / "results.json", 3, extra=1)
-    pool, runs = read_log_runs([path])
+    parsed = read_runs([path])
+    runs = parsed.runs
     assert runs is not None
     assert runs.shape == (4, 20, 2)
     assert math.isnan(runs[3, 0, 1])
-    np.testing.assert_allclose(np.asarray(pool.losses), np.nanmean(runs, axis=0))
+    np.testing.assert_allclose(parsed.values, np.nanmean(runs, axis=0))
     with pytest.raises(TableError, match="expected one answer of"):
         read_logs([path])
     result = CliRunner().invoke(app, ["rank", str(path)])
     assert result.exit_code == 0, result.output
-    assert "In expectation over repeated answers, on these 20 rows" in result.stdout
-    assert "3 to 4 runs of each row" in result.stdout
+    output = " ".join(result.stdout.split())
+    assert "in expectation over repeated answers, on these 20 rows" in output
+    assert "3 to 4 runs of each row" in output
+    assert "mean score" in output
 
 
 def test_a_log_of_lm_eval_per_run(tmp_path: Path) -> None:
@@ -59,23 +69,23 @@ def test_a_log_of_lm_eval_per_run(tmp_path: Path) -> None:
             ]
             paths.append(folder / "samples_task_2026.jsonl")
             paths[-1].write_text("\n".join(lines), encoding="utf-8")
-    _, runs = read_log_runs(paths)
+    runs = read_runs(paths).runs
     assert runs is not None
     assert runs.shape == (2, 4, 2)
     assert runs[0, 0, 0] != runs[1, 0, 0]
 
 
 def test_one_run_has_no_runs(tmp_path: Path) -> None:
-    pool, runs = read_log_runs([promptfoo(tmp_path / "results.json", 1)])
-    assert runs is None
-    assert pool.rows == 20
+    parsed = read_runs([promptfoo(tmp_path / "results.json", 1)])
+    assert parsed.runs is None
+    assert len(parsed.values) == 20
 
 
 def test_values_of_later_runs_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     path.write_text("candidate,row,score\na,x,1\nb,x,1\na,x,7\nb,x,0\n", encoding="utf-8")
-    with pytest.raises(TableError, match=r"in \[0, 1\], got 7"):
-        read_log_runs([path])
+    with pytest.raises(TableError, match=r"must be in \[0, 1\], got numbers from 0 to 7"):
+        to_pool(read_runs([path]), missing="error", limits=None, rescale=False)
 
 
 @pytest.mark.full
@@ -93,7 +103,7 @@ def test_epochs_of_inspect_ai_are_runs(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    _, runs = read_log_runs(sorted(tmp_path.rglob("*.eval")))
+    runs = read_runs(sorted(tmp_path.rglob("*.eval"))).runs
     assert runs is not None
     assert runs.shape == (3, 4, 2)
     assert set(np.unique(runs)) == {0.0, 1.0}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace as Of
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -11,7 +12,26 @@ from typer.testing import CliRunner
 from tombola._formatting import cli_style
 from tombola.cli.race import app
 from tombola.errors import TableError
-from tombola.plugins.logs import answers_of_log, direction_of_metric, pool_of, read_logs
+from tombola.tables import read_table
+from tombola.tables.formats.logs import (
+    LogOptions,
+    answers_of_log,
+    direction_of_metric,
+    read_logs,
+    table_of,
+)
+from tombola.tables.options import ParsedTable, ReadOptions
+from tombola.tables.to_pool import to_pool
+
+
+def read(paths: list[Path], metric: str | None = None) -> ParsedTable:
+    """Read logs as one table, in the unit of the metric."""
+    return read_logs(paths, ReadOptions(value=metric))
+
+
+def losses_of(parsed: ParsedTable) -> Any:
+    """Return the values of a table as losses in [0, 1]."""
+    return parsed.values if parsed.kind == "losses" else 1.0 - parsed.values
 
 
 def lm_eval(folder: Path, name: str, values: list[float]) -> Path:
@@ -30,10 +50,14 @@ def test_lm_eval_samples(tmp_path: Path) -> None:
         lm_eval(tmp_path, "small", [1.0, 0.0, 1.0]),
         lm_eval(tmp_path, "large", [1.0, 1.0, 0.0]),
     ]
-    pool = read_logs(paths)
-    assert pool.actions == ("small", "large")
-    assert pool.losses.tolist() == [[0, 0], [1, 0], [0, 1]]
-    assert read_logs(paths, metric="exact_match").losses.tolist() == pool.losses.tolist()
+    parsed = read(paths)
+    assert (parsed.actions, parsed.kind, parsed.unit) == (
+        ("small", "large"),
+        "scores",
+        "exact_match",
+    )
+    assert parsed.values.tolist() == [[1, 1], [0, 1], [1, 0]]
+    assert read(paths, "exact_match").values.tolist() == parsed.values.tolist()
 
 
 def write_samples(folder: Path, **candidates: list[dict[str, object]]) -> list[Path]:
@@ -50,7 +74,8 @@ def test_value_of_lower_is_better_is_the_loss(metric: str, tmp_path: Path) -> No
     paths = write_samples(
         tmp_path, **{n: [{"metrics": [metric], metric: v}] for n, v in (("a", 0.25), ("b", 0.75))}
     )
-    assert read_logs(paths).losses.tolist() == [[0.25, 0.75]] * 2
+    assert read(paths).kind == "losses"
+    assert read(paths).values.tolist() == [[0.25, 0.75]] * 2
 
 
 def test_named_score_of_promptfoo_is_a_loss_by_its_name(tmp_path: Path) -> None:
@@ -60,7 +85,7 @@ def test_named_score_of_promptfoo_is_a_loss_by_its_name(tmp_path: Path) -> None:
             {"results": [{"provider": "x", "score": 1, "namedScores": {"cer": 0.25, "f1": 0.75}}]}
         )
     )
-    assert [read_logs([path], metric).losses.item() for metric in ("cer", "f1", None)] == [
+    assert [losses_of(read([path], metric)).item() for metric in ("cer", "f1", None)] == [
         0.25,
         0.25,
         0,
@@ -75,16 +100,18 @@ def test_scores_of_inspect_ai_have_the_direction_of_their_name() -> None:
         name: Of(value=value)
         for name, value in (("brier", 0.25), ("mine", "C"), ("vague", 0.5), ("f1", {}))
     }
-    log = Of(location="x.eval", samples=[Of(id=1, scores=scores)], eval=Of(model="m"))
+    log = Of(
+        status="success", location="x.eval", samples=[Of(id=1, scores=scores)], eval=Of(model="m")
+    )
     for name, loss in (("brier", 0.25), ("mine", 0)):
-        assert pool_of(answers_of_log(log, name), "log").losses.item() == loss
+        assert losses_of(table_of(answers_of_log(log, LogOptions(name)), "log")).item() == loss
     for metric, reason in (
         (None, "got brier, mine, vague and f1; write TOMBOLA_RANKS=brier"),
         ("vague", "got 'vague'"),
         ("f1", "expected a number as f1, got several"),
     ):
         with pytest.raises(TableError, match=reason):
-            list(answers_of_log(log, metric))
+            list(answers_of_log(log, LogOptions(metric)))
 
 
 DIRECTIONS = {
@@ -134,7 +161,7 @@ def test_direction_of_metric(
         return
     with pytest.raises(TableError) as caught:
         direction_of_metric(name, "log")
-    assert f"got {name!r}; write its values as a CSV" in one_sentence(caught.value)
+    assert f"got {name!r}; write kind='scores' if higher is better" in one_sentence(caught.value)
 
 
 STRICT = {"filter": "strict-match", "metrics": ["exact_match"], "exact_match": 0}
@@ -148,21 +175,21 @@ def test_metric_and_filter_of_lm_eval(tmp_path: Path) -> None:
         ("exact_match,strict-match", [1, 1]),
         ("exact_match,flexible-extract", [0, 0]),
     ):
-        assert read_logs(paths[:1], metric).losses[:, 0].tolist() == losses
+        assert losses_of(read(paths[:1], metric))[:, 0].tolist() == losses
     assert (
-        read_logs(paths[1:]).losses.tolist()
-        == read_logs(paths[1:], "exact_match").losses.tolist()
+        losses_of(read(paths[1:])).tolist()
+        == losses_of(read(paths[1:], "exact_match")).tolist()
         == [[1], [1]]
     )
     paths = write_samples(tmp_path, c=[TWO], d=[{"acc": 1, "acc_norm": 0.5, "target": 3}])
     for metric, loss in (("acc", 0), ("acc_norm", 0.5), ("acc,none", 0)):
-        assert read_logs(paths, metric).losses.tolist() == [[loss, loss]] * 2
+        assert losses_of(read(paths, metric)).tolist() == [[loss, loss]] * 2
 
 
-SEVERAL = "expected one metric, got acc and acc_norm; write metric='acc', or another of them"
+SEVERAL = "expected one metric, got acc and acc_norm; write value='acc', or another of them"
 FILTERS = (
     "got exact_match,strict-match and exact_match,flexible-extract; write "
-    "metric='exact_match,strict-match'"
+    "value='exact_match,strict-match'"
 )
 
 
@@ -175,8 +202,7 @@ FILTERS = (
             [TWO],
             [TWO],
             "f1",
-            "expected the metric 'f1', got acc and acc_norm; write metric='acc', or another of "
-            "them",
+            "expected the metric 'f1', got acc and acc_norm; write value='acc', or another of them",
         ),
         ([TWO], [STRICT], "acc", "expected the metric 'acc', got exact_match,strict-match; write"),
         (
@@ -189,18 +215,12 @@ FILTERS = (
         ([STRICT, FLEXIBLE], [STRICT, FLEXIBLE], None, FILTERS),
         ([STRICT, FLEXIBLE], [STRICT, FLEXIBLE], "exact_match", FILTERS),
         (
-            [{"metrics": ["ppl"], "ppl": 12.5}],
-            [],
-            None,
-            "expected values of ppl in [0, 1], got 12.5 of 'a' on row '0'",
-        ),
-        (
             [{"metrics": ["ppl"], "ppl": [-3, 1]}],
             [],
             None,
             "line 1: expected a number as ppl, got several",
         ),
-        ([{"metrics": ["helpful"], "helpful": 1}], [], None, "got 'helpful'"),
+        ([{"metrics": ["helpful"], "helpful": 1}], [], None, "got 'helpful'; write kind='scores'"),
     ],
 )
 def test_unclear_metric_is_rejected(
@@ -212,18 +232,25 @@ def test_unclear_metric_is_rejected(
     one_sentence: Callable[[object], str],
 ) -> None:
     with pytest.raises(TableError) as caught:
-        read_logs(write_samples(tmp_path, a=first, b=second), metric)
+        read(write_samples(tmp_path, a=first, b=second), metric)
     assert reason in one_sentence(caught.value)
 
 
-def test_filter_on_the_command_line_names_race_table(tmp_path: Path) -> None:
+def test_filter_on_the_command_line_names_an_option(tmp_path: Path) -> None:
     with (
         cli_style(),
-        pytest.raises(
-            TableError, match=r"write tombola race table LOGS .* --metric exact_match,strict-"
-        ),
+        pytest.raises(TableError, match=r"write --value-column exact_match,strict-match, or"),
     ):
-        read_logs(write_samples(tmp_path, a=[STRICT, FLEXIBLE]))
+        read(write_samples(tmp_path, a=[STRICT, FLEXIBLE]))
+
+
+def test_larger_values_need_a_range(tmp_path: Path) -> None:
+    """The answers are in the unit of the metric: a perplexity of 12.5 is not cut to [0, 1]."""
+    paths = write_samples(tmp_path, a=[{"metrics": ["ppl"], "ppl": 12.5}], b=[{"ppl": 3}])
+    assert read(paths).values.tolist() == [[12.5, 3]] * 2
+    with pytest.raises(TableError, match=r"must be in \[0, 1\], got numbers from 3 to 12.5"):
+        read_table(tmp_path)
+    assert read_table(tmp_path, range=(0, 50)).pool.losses[0].tolist() == [0.25, 0.06]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +260,7 @@ def test_failed_result_of_promptfoo_is_the_worst(failed: dict[str, object], tmp_
     path = tmp_path / "results.json"
     lines = [{"provider": "x", "score": 1, "namedScores": {"cer": 0}}, {"provider": "x", **failed}]
     path.write_text(json.dumps({"results": lines}))
-    assert [read_logs([path], metric).losses.ravel().tolist() for metric in (None, "cer")] == [
+    assert [losses_of(read([path], metric)).ravel().tolist() for metric in (None, "cer")] == [
         [0, 1],
         [0, 1],
     ]
@@ -252,25 +279,25 @@ def test_promptfoo_results(tmp_path: Path) -> None:
     ]
     path = tmp_path / "results.json"
     path.write_text(json.dumps({"evalId": "x", "results": {"version": 3, "results": lines}}))
-    pool = read_logs([path])
-    assert (pool.actions, pool.losses.tolist()) == (
+    parsed = read([path])
+    assert (parsed.actions, parsed.values.tolist()) == (
         ("openai:a", "openai:b"),
-        [[0, 0.75], [0, 0.75]],
+        [[1, 0.25], [1, 0.25]],
     )
     path.write_text(
         json.dumps({"results": [*lines, *({**line, "promptIdx": 1} for line in lines)]})
     )
-    assert read_logs([path]).actions[-1] == "openai:b, prompt 2"
+    assert read([path]).names[-1] == "openai:b, prompt 2"
 
 
 def test_long_table_and_command(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     path.write_text("candidate,row,score\na,x,1\nb,x,0\nb,y,0.5\na,y,0.75\n")
-    assert read_logs([path]).losses.tolist() == [[0, 1], [0.25, 0.5]]
+    assert read([path]).values.tolist() == [[1, 0], [0.75, 0.5]]
     done = CliRunner().invoke(app, ["table", str(path), "--out", str(tmp_path / "wide.csv")])
     assert done.exit_code == 0, done.exception
-    assert "2 candidates on 2 rows" in " ".join(done.output.split())
-    assert (tmp_path / "wide.csv").read_text() == "id,a,b\nx,0.0,1.0\ny,0.25,0.5\n"
+    assert "score of 2 candidates on 2 rows" in " ".join(done.output.split())
+    assert (tmp_path / "wide.csv").read_text() == "id,a,b\nx,1,0\ny,0.75,0.5\n"
 
 
 def test_table_of_one_candidate_suggests_no_race(tmp_path: Path) -> None:
@@ -288,7 +315,7 @@ BAD = [
     ("a.jsonl", "{", ""),
     ("a.jsonl", '{"doc_id": 1}', ""),
     ("a.jsonl", '{"doc_id": 1, "acc": 7}', ""),
-    ("a.jsonl", f'{{"doc_id": 1, "acc": {HUGE}}}', "OverflowError"),
+    ("a.jsonl", f'{{"doc_id": 1, "doc": {{}}, "acc": {HUGE}}}', "OverflowError"),
     ("a.jsonl", "[]", ""),
     ("a.jsonl", "", ""),
     ("a.json", "[", ""),
@@ -301,7 +328,11 @@ BAD = [
         '{"results": [{"provider": "x", "testIdx": 7, "success": true, "error": "limit"}]}',
         "'x' in test '7'",
     ),
-    ("a.csv", "candidate,row,score,loss\nx,y,1,1\n", "expected one metric, got loss and score"),
+    (
+        "a.csv",
+        "candidate,row,score,loss\nx,y,1,1\n",
+        "expected one metric, got loss and score; write value='loss'",
+    ),
     ("a.json", f'{{"results": [{{"provider": "x", "score": {HUGE}}}]}}', "OverflowError"),
     (
         "a.json",
@@ -329,6 +360,6 @@ def test_bad_file_is_one_sentence(
     if text is not None:
         (tmp_path / name).write_text(text)
     with pytest.raises(TableError) as caught:
-        read_logs([tmp_path / name])
+        to_pool(read([tmp_path / name]), missing="error", limits=None, rescale=False)
     assert reason in one_sentence(caught.value)
     assert len(str(caught.value)) < 500
