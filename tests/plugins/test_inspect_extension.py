@@ -69,7 +69,7 @@ def test_run_of_two_models_ends_with_their_ranks(
     off, on, by_score, wrong_score, _ = done.stdout.split("END OF RUN\n")
     assert "Ranks in" not in off
     for text in (on, by_score):
-        assert text.strip().startswith("Ranks in sums\nRead as losses")
+        assert text.strip().startswith("Ranks in sums\nRead as scores (match)")
         assert "1  mockllm/strong" in text
         assert "For rows like these" in text
     assert "Ranks in sums: none." in wrong_score

@@ -236,9 +236,10 @@ def _with_ranges(metrics: "dict[str, Candidates]", ranges: list[str]) -> "dict[s
 def _is_log(table: str) -> bool:
     """Return whether a path is an evaluation log, or a folder of logs."""
     from tombola.tables.formats.logs import is_log
+    from tombola.tables.input_checks import is_directory
 
     path = Path(table)
-    return path.is_dir() or is_log(path)
+    return is_directory(path) or is_log(path)
 
 
 def _read_logs(

@@ -21,6 +21,7 @@ from tombola.tables.formats.logs import (
     log_paths,
     logged_answers,
 )
+from tombola.tables.input_checks import is_directory
 from tombola.tables.names import ACTION, IDS, WEAK_ACTION, direction_of, is_id_name, is_run_name
 from tombola.tables.options import ReadOptions
 from tombola.units import Kind
@@ -77,7 +78,7 @@ def version_names(sources: Sequence[Any]) -> list[str]:
     (['old', 'new'], ['a', 'b'])
     """
     paths = [Path(str(source)) for source in sources]
-    names = [path.name if path.is_dir() else path.name.split(".")[0] for path in paths]
+    names = [path.name if is_directory(path) else path.name.split(".")[0] for path in paths]
     parents = [path.absolute().parent for path in paths]
     while len(set(names)) < len(names) and any(parent.name for parent in parents):
         names = [parent.name for parent in parents]
@@ -141,7 +142,7 @@ def check_same_rows(versions: Sequence[Version]) -> None:
 
 def _one_version(source: Any, name: str, roles: Roles) -> Version:
     path = Path(str(source))
-    if path.is_dir() or is_log(path):
+    if is_directory(path) or is_log(path):
         return _version_of_logs(log_paths(path), name, roles)
     columns = _read_columns(source, roles)
     versions = _from_columns(columns, roles, name)
@@ -156,7 +157,7 @@ def _one_version(source: Any, name: str, roles: Roles) -> Version:
 
 def _several_versions(source: Any, roles: Roles) -> list[Version]:
     path = Path(str(source))
-    if not path.is_dir() and not is_log(path):
+    if not is_directory(path) and not is_log(path):
         name = path.name.split(".")[0]
         return _from_columns(_read_columns(source, roles), roles, name, wide=True)
     answers = _logged(log_paths(path), roles)

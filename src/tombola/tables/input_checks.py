@@ -31,6 +31,14 @@ def check_file(path: Path, expected: str = "a file") -> None:
     )
 
 
+def is_directory(path: Path) -> bool:
+    """Return whether a path is a folder; False for a name that no file can have."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def check_memory(source: str, size: int) -> None:
     """Raise TableError if `size` bytes are more than half of this machine's memory."""
     if size > _machine_memory() // 2:

@@ -20,7 +20,7 @@ from tombola.tables.formats.delimited import read_text
 from tombola.tables.formats.frames import read_ipc, read_parquet
 from tombola.tables.formats.logs import is_log, read_log
 from tombola.tables.formats.records import read_excel, read_json, read_sqlite
-from tombola.tables.input_checks import check_file, check_memory
+from tombola.tables.input_checks import check_file, check_memory, is_directory
 from tombola.tables.options import ParsedTable, ReadOptions
 
 
@@ -77,10 +77,10 @@ def suffix_of(path: Path) -> str:
 
 
 def _read_path(path: Path, options: ReadOptions) -> ParsedTable | Columns:
-    if path.is_dir():
-        return read_log(path, options)
-    check_file(path)
-    if is_log(path):
+    is_folder = is_directory(path)
+    if not is_folder:
+        check_file(path)
+    if is_folder or is_log(path):
         return read_log(path, options)
     suffix = suffix_of(path)
     if suffix not in _BY_SUFFIX:

@@ -26,7 +26,7 @@ from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.tables.columns import check_unique_names
 from tombola.tables.formats.delimited import text_lines, text_table
-from tombola.tables.input_checks import check_file
+from tombola.tables.input_checks import check_file, is_directory
 from tombola.tables.names import direction_of
 from tombola.tables.options import ParsedTable, ReadOptions
 from tombola.tables.runs import mean_of_runs
@@ -377,7 +377,7 @@ def _format_of(path: Path) -> "Callable[[Path, LogOptions], Iterator[LoggedAnswe
 
 def log_paths(path: Path) -> list[Path]:
     """Return the path of a file, or the logs of a folder, sorted; TableError if it has none."""
-    if not path.is_dir():
+    if not is_directory(path):
         return [path]
     files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES)
     # Means of lm-eval, and those of Every Eval Ever, are beside their samples.
