@@ -71,5 +71,5 @@ def test_run_of_two_models_ends_with_their_ranks(
     for text in (on, by_score):
         assert text.strip().startswith("Ranks in sums\nRead as scores (match)")
         assert "1  mockllm/strong" in text
-        assert "For rows like these" in text
+        assert "rows like these" in text
     assert "Ranks in sums: none." in wrong_score

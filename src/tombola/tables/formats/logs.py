@@ -68,6 +68,8 @@ _GRADES = ("C", "I", "P", "N")
 _HEAD_SIZE = 1 << 16
 # Files of a folder that may be logs.
 _SUFFIXES = (".eval", ".json", ".jsonl")
+# Folders in which they may be: that of a model, and that of a run in it.
+_DEPTHS = ("*", "*/*", "*/*/*")
 
 
 class LoggedAnswer(NamedTuple):
@@ -379,14 +381,16 @@ def log_paths(path: Path) -> list[Path]:
     """Return the path of a file, or the logs of a folder, sorted; TableError if it has none."""
     if not is_directory(path):
         return [path]
-    files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES)
+    files = sorted(
+        file for depth in _DEPTHS for file in path.glob(depth) if file.suffix in _SUFFIXES
+    )
     # Means of lm-eval, and those of Every Eval Ever, are beside their samples.
     logs = [file for file in files if file.is_file() and is_log(file)]
     logs = [file for file in logs if _format_of(file) is not _lm_eval_means]
     if not logs:
         raise TableError(
-            f"{path}: expected a folder with evaluation logs (.eval, samples_*.jsonl or results "
-            "of promptfoo), found none; name a file."
+            f"{path}: expected a file, or a folder with evaluation logs, found a folder without "
+            "any; name a file."
         )
     return logs
 
