@@ -160,7 +160,7 @@ def run_race_file(
 
     workers      number of commands that run at a time
     max_seconds  time limit of this run; the file then holds an unfinished race. None: no limit
-    log          receives a line whenever the rows have grown by a quarter, per drop and per failed command; None: silent
+    log          receives a line when the rows have grown by a quarter, per drop and per failed command; None: silent
     counts       counts the calls of this run and their failures
     on_start     called with the race as the file has it, before the first call
     """
