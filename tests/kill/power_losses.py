@@ -26,7 +26,7 @@ from kill.test_session_kill import events
 from tombola import UCB1, SessionFile
 from tombola.engine.compiler import interpreted
 from tombola.errors import SessionError
-from tombola.worklists.write_ahead import Header, read_header
+from tombola.worklists.write_ahead import Header, MainFile
 
 SECTOR = 512
 NAME = "my.run"
@@ -222,7 +222,9 @@ def check(folder: Path, files: dict[str, bytes], acknowledged: int, whole: list[
         return "not started"
     assert position >= acknowledged, f"{acknowledged} acknowledged, {position} left"
     assert ticket.ticket == issued + 1
-    assert read_header(path) == Header(is_ahead=False, format=4)
+    main = MainFile(path)
+    assert main.header() == Header(is_ahead=False, format=4)
+    main.close()
     assert [file.name for file in folder.iterdir()] == [NAME], "more than one file is left"
     assert events(path)[:position] == whole[:position], "the events are no prefix"
     return "log" if f"{NAME}-wal" in files else "journal" if len(files) > 1 else "at rest"

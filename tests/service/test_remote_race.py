@@ -96,14 +96,14 @@ def test_two_machines_run_one_race(tmp_path: Path) -> None:
     with RaceFile.open(path) as file:
         assert file.race.answer == ("low",)
         assert verdicts == {file.race.verdict.partition(";")[0]}
-        leases = file.lease_of_ticket()
-        assert {lease.worker for lease in leases.values()} == {"one", "two"}
+        leased = file.leased_tickets()
+        assert {leased.names[number] for number in leased.workers} == {"one", "two"}
         # No call was made twice, on either machine.
         made = logs[0] + logs[1]
         assert len(made) == len(set(made))
         assert len(made) >= file.race.calls_answered
         assert min(map(len, logs)) > 5
-        assert len(leases) == file.race.calls_made
+        assert len(leased.tickets) == file.race.calls_made
 
 
 def run_here(

@@ -42,7 +42,9 @@ def test_lease_repeats_tickets_after_reopening(kind: str, tmp_path: Path) -> Non
         assert file.lease("k1", 3, worker="Ann") == first
         assert file.lease("k2", 2, worker="Bob") == other
         assert [lease.tickets for lease in file.leases] == [(1, 2, 3), (4, 5)]
-        workers = {ticket: lease.worker for ticket, lease in file.lease_of_ticket().items()}
+        leased = file.leased_tickets()
+        names = [leased.names[number] for number in leased.workers]
+        workers = dict(zip(leased.tickets.tolist(), names, strict=True))
         assert workers == {1: "Ann", 2: "Ann", 3: "Ann", 4: "Bob", 5: "Bob"}
         assert len(file.pending) == 4
 

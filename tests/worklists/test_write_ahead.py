@@ -18,7 +18,7 @@ from tombola import UCB1
 from tombola import _files as files
 from tombola.errors import SessionError
 from tombola.worklists import SessionFile, event_log
-from tombola.worklists.write_ahead import Header, read_header
+from tombola.worklists.write_ahead import Header, MainFile
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -32,6 +32,14 @@ def start(path: Path) -> SessionFile:
     run = SessionFile.start(path, ids, ["a", "b"], UCB1(), seed=3)
     run._log.write_ahead()
     return run
+
+
+def read_header(path: Path) -> Header | None:
+    main = MainFile(path)
+    try:
+        return main.header()
+    finally:
+        main.close()
 
 
 def issued(path: Path) -> int:
@@ -323,3 +331,30 @@ def test_sqlite_backup_of_a_served_file_is_at_rest(tmp_path: Path) -> None:
     assert issued(copy) == 3
     with sqlite3.connect(copy) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_another_object_for_the_file_keeps_the_locks(ahead: bool, tmp_path: Path) -> None:
+    """POSIX drops all locks of a process on a file when it closes any handle of it."""
+    path = tmp_path / "my.run"
+    with start(path) as run:
+        pass
+    code = (
+        "import sqlite3, sys\n"
+        "connection = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)\n"
+        "try:\n"
+        "    connection.execute('BEGIN IMMEDIATE')\n"
+        "except sqlite3.OperationalError as error:\n"
+        "    print(error)\n"
+    )
+    with SessionFile.open(path) as run:
+        if ahead:
+            run.write_ahead()
+        with run.writing():
+            run.next()
+            with SessionFile.open(path) as other:
+                assert other.issued == 0
+            command = [sys.executable, "-c", code, path]
+            printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert printed == "database is locked\n"
+    assert issued(path) == 1

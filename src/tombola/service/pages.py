@@ -13,6 +13,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -236,16 +237,17 @@ def _worker_view(file: SessionFile, worker: str, unit: Units) -> dict[str, Any]:
 
 def _tickets_of(file: SessionFile, worker: str, unit: Units) -> dict[str, Any]:
     view = file.view()
-    leases = file.lease_of_ticket()
-    outcomes = {
-        ticket: outcome for ticket, outcome in enumerate(view.outcomes, 1) if outcome is not None
-    }
+    leased = file.leased_tickets()
+    answered = np.isin(leased.tickets, view.answered_tickets)
+    cancelled = np.isin(leased.tickets, list(view.cancelled))
+    per_worker = np.bincount(leased.workers[answered], minlength=len(leased.names))
+    counts = Counter(dict(zip(leased.names, per_worker.tolist(), strict=True)))
+    number = leased.names.index(worker) if worker in leased.names else -1
+    is_mine = leased.workers == number
     midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
-    counts = Counter({lease.worker: 0 for lease in leases.values()})
-    counts.update(lease.worker for ticket, lease in leases.items() if ticket in outcomes)
-    mine = [ticket for ticket, lease in leases.items() if lease.worker == worker]
-    today = [ticket for ticket in mine if ticket in outcomes and leases[ticket].time >= midnight]
-    pending = [ticket for ticket in mine if ticket not in outcomes and ticket not in view.cancelled]
+    today = leased.tickets[is_mine & answered & (leased.times >= midnight)]
+    listed = today[-_LISTED_OUTCOMES:][::-1]
+    pending = leased.tickets[is_mine & ~answered & ~cancelled][:1].tolist()
     current = file.assignment(pending[0]) if pending else None
     if current is not None and file.describe().is_null(current.action):
         current = None
@@ -253,8 +255,8 @@ def _tickets_of(file: SessionFile, worker: str, unit: Units) -> dict[str, Any]:
         "current": current,
         "columns": {} if current is None else cells_of(file, file.rows_of([current])[0]),
         "answered": [
-            (file.assignment(ticket), unit.text(outcomes[ticket]))
-            for ticket in today[-_LISTED_OUTCOMES:][::-1]
+            (file.assignment(ticket), unit.text(losses))
+            for ticket, losses in zip(listed.tolist(), view.outcomes_of(listed), strict=True)
         ],
         "n_today": len(today),
         "workers": counts.most_common(_LISTED_WORKERS),
@@ -337,11 +339,11 @@ def _race_view(file: RaceFile) -> dict[str, Any]:
     """Return the variables of the race templates; means are positions in per cent."""
     with file.reading():
         now = file.to_json()
-        leases = file.lease_of_ticket()
+        leased = file.leased_tickets()
     units = file.settings.units
     calls = now["calls"]
     left = now["calls_left"]
-    workers = Counter(lease.worker or "local" for lease in leases.values())
+    workers = Counter(leased.names[worker] or "local" for worker in leased.workers.tolist())
     standings = []
     for candidate in now["candidates"][:_LISTED_CANDIDATES]:
         mean = candidate["mean"]

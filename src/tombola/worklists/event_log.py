@@ -45,9 +45,8 @@ from tombola.worklists.write_ahead import (
     FORMAT,
     FORMAT_AHEAD,
     Header,
-    check_log,
+    MainFile,
     discard_log,
-    read_header,
 )
 
 # Number in the header of an SQLite file that marks it as a file of tombola.
@@ -127,8 +126,9 @@ class EventLog:
         self._is_followed = True
         self._rejected: SessionError | None = None
         self._lock = RLock()
-        check_log(path, owner)
-        with self._sqlite_errors():
+        self._main = MainFile(path)
+        with self._main_closed_on_error(), self._sqlite_errors():
+            self._main.check_log(path, owner)
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}",
                 uri=True,
@@ -144,6 +144,8 @@ class EventLog:
                 self._connection.execute("PRAGMA trusted_schema = OFF")
                 self._connection.execute("PRAGMA cell_size_check = ON")
                 self._identity = _file_identity(path)
+                if self._main.is_missing:
+                    self._main = MainFile(path)
                 self._changed = _time_changed(path)
 
     @classmethod
@@ -352,6 +354,7 @@ class EventLog:
             with suppress(sqlite3.Error):
                 self._rest()
             self._connection.close()
+            self._main.close()
 
     def damage_error(self, reason: str) -> SessionError:
         """Return the error for a damaged file; the caller raises it."""
@@ -500,7 +503,7 @@ class EventLog:
         if is_same and self._is_ahead and (changed := _time_changed(self.path)) != self._changed:
             # Another process that writes ahead may have copied the log into the file. A backup is
             # at rest: SQLite would go on with its own log and the content of the backup.
-            is_same = self._is_followed = _is_written_ahead(self.path)
+            is_same = self._is_followed = self._is_written_ahead()
             self._changed = changed
             self._connection.execute("PRAGMA shrink_memory")
         if not (is_same and self._is_followed):
@@ -530,6 +533,10 @@ class EventLog:
                 self._mark_ahead()
                 self._changed = _time_changed(self.path)
 
+    def _is_written_ahead(self) -> bool:
+        header = self._main.header()
+        return header is not None and header.is_ahead
+
     def _must_mark(self) -> bool:
         """Return whether a write would go to a log that the header does not announce."""
         is_ahead = self._rows("PRAGMA journal_mode") == [("wal",)]
@@ -539,14 +546,14 @@ class EventLog:
         """State in the file itself that events may be in its log."""
         self._connection.execute(f"PRAGMA user_version = {FORMAT_AHEAD}")
         self._connection.execute("PRAGMA wal_checkpoint(FULL)").fetchall()
-        if read_header(self.path) != Header(is_ahead=True, format=FORMAT_AHEAD):
+        if self._main.header() != Header(is_ahead=True, format=FORMAT_AHEAD):
             raise sqlite3.OperationalError("database is locked")
 
     def _rest(self) -> None:
         """Leave one file, unless other processes have it open; the last one does it then."""
         if self._rows("PRAGMA journal_mode") != [("wal",)]:
             return
-        if _file_identity(self.path) == self._identity and not _is_written_ahead(self.path):
+        if _file_identity(self.path) == self._identity and not self._is_written_ahead():
             discard_log(self.path)
             return
         self._connection.execute("PRAGMA busy_timeout = 100")
@@ -555,6 +562,14 @@ class EventLog:
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
         return self._connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _main_closed_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._main.close()
+            raise
 
     @contextmanager
     def closed_on_error(self) -> Iterator[None]:
@@ -603,11 +618,6 @@ def _time_changed(path: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return status.st_size, status.st_mtime_ns
-
-
-def _is_written_ahead(path: Path) -> bool:
-    header = read_header(path)
-    return header is not None and header.is_ahead
 
 
 def _advice(error: sqlite3.Error) -> str:

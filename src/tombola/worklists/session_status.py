@@ -86,14 +86,17 @@ class TicketView:
     @property
     def outcomes(self) -> list[Any]:
         """Loss in [0, 1] by ticket, a tuple with full feedback; None without an outcome."""
-        rows = self._cells[:, OUTCOME_START : OUTCOME_START + self._row_width].tolist()
-        encoded = (
-            map(tuple, rows) if self.feedback_model.full_feedback else (row[0] for row in rows)
-        )
+        encoded = self.outcomes_of(np.arange(1, self.issued + 1))
         return [
             losses if known else None
             for losses, known in zip(encoded, self._answered.tolist(), strict=True)
         ]
+
+    def outcomes_of(self, tickets: Integers) -> list[Any]:
+        """Return the losses of these tickets, which have an outcome, as in `outcomes`."""
+        rows = self._cells[tickets - 1, OUTCOME_START : OUTCOME_START + self._row_width].tolist()
+        is_full = self.feedback_model.full_feedback
+        return [tuple(row) for row in rows] if is_full else [row[0] for row in rows]
 
     @property
     def answered_tickets(self) -> Integers:

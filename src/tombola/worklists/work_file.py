@@ -35,6 +35,7 @@ from tombola.errors import (
 from tombola.parallel.process_bound import ProcessBound
 from tombola.units import Kind, Units
 from tombola.worklists.event_log import EventLog
+from tombola.worklists.leases import Lease, LeasedTickets, Leases
 
 _State = TypeVar("_State")
 # Result of a function that is called with others in one transaction.
@@ -175,20 +176,6 @@ class Description:
         fields = {name: data[name] for name in cls.__dataclass_fields__}
         lists = ("actions", "columns", "range", "cost_columns")
         return cls(**fields | {name: tuple(fields[name]) for name in lists})
-
-
-class Lease(NamedTuple):
-    """Tickets issued for one request of one worker.
-
-    request: idempotency key, chosen by the client; the same key returns the same tickets.
-    worker: may be empty.
-    time: in Unix seconds, by the clock of the system.
-    """
-
-    request: str
-    worker: str
-    time: float
-    tickets: tuple[int, ...]
 
 
 class WorkFile(ProcessBound, ABC, Generic[_State]):
@@ -373,8 +360,7 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
 
     def _forget(self) -> None:
         """Drop the state, so that all events are read again."""
-        self._leases: dict[str, Lease] = {}
-        self._lease_of_ticket: dict[int, Lease] = {}
+        self._leases = Leases()
         # Monotonic times at which this process issued leases, and at which it read the others.
         self._seen: dict[str, float] = {}
         self._opened = time.monotonic()
@@ -443,7 +429,7 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
                     return []
                 lease = Lease(request, worker, start, tuple(tickets))
                 self._log.append("lease", tickets[0], {**lease._asdict(), "tickets": tickets})
-                self._add_lease(lease)
+                self._leases.add(lease)
                 self._seen[request] = time.monotonic()
             # Fewer tickets than requested are normal at the end of the list; more are not.
             elif lease.worker != worker or len(lease.tickets) > most:
@@ -464,7 +450,7 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
         tickets = []
         passed = time.monotonic()
         for ticket in self._pending_numbers():
-            lease = self._lease_of_ticket.get(ticket)
+            lease = self._leases.of_ticket(ticket)
             if lease is not None:
                 age = max(now - lease.time, passed - self._seen.get(lease.request, self._opened))
             if lease is None or age >= after:
@@ -473,12 +459,7 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
 
     def _since(self, ticket: int) -> float | None:
         """Return the time of the last lease of a ticket; None if it has none."""
-        lease = self._lease_of_ticket.get(ticket)
-        return None if lease is None else lease.time
-
-    def _add_lease(self, lease: Lease) -> None:
-        self._leases[lease.request] = lease
-        self._lease_of_ticket.update(dict.fromkeys(lease.tickets, lease))
+        return self._leases.time_of(ticket)
 
     def _replay_lease(self, ticket: Any, value: Any, issued: Container[int]) -> None:
         """Add the lease of a stored event; ValueError if it is malformed.
@@ -500,7 +481,7 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
             raise ValueError("malformed lease")
         if not all(type(number) is int and number in issued for number in tickets):
             raise ValueError("lease of an unknown ticket")
-        self._add_lease(Lease(request, worker, start, tuple(tickets)))
+        self._leases.add(Lease(request, worker, start, tuple(tickets)))
 
     def check(self) -> None:
         """Raise SessionError unless the file can be read, and is the one that was opened."""
@@ -511,12 +492,12 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
     def leases(self) -> list[Lease]:
         """All leases of the file, the oldest first."""
         with self._reading():
-            return list(self._leases.values())
+            return list(self._leases)
 
-    def lease_of_ticket(self) -> dict[int, Lease]:
-        """Return the last lease of each ticket that was issued by `lease`."""
+    def leased_tickets(self) -> LeasedTickets:
+        """Return the tickets that were issued by `lease`, each with its last one."""
         with self._reading():
-            return dict(self._lease_of_ticket)
+            return self._leases.by_ticket()
 
     def write_ahead(self) -> None:
         """Wait less for the disk until `close`: a second file has the newest events until then.

@@ -16,9 +16,11 @@ FILE-wal, which may lack events, is refused.
 """
 
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from threading import Lock
+from typing import ClassVar, NamedTuple
 
 from tombola.errors import SessionError
 
@@ -47,43 +49,91 @@ def log_path(path: Path) -> Path:
     return Path(f"{path}-wal")
 
 
-def read_header(path: Path) -> Header | None:
-    """Return the header of the file itself, without its log; None if it has none."""
-    try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
-    except OSError:
-        return None
-    if len(header) < _HEADER_BYTES:
-        return None
-    return Header(header[_JOURNAL_AT] == _WRITE_AHEAD, int.from_bytes(header[_FORMAT_AT], "big"))
+class MainFile:
+    """The main file of a log, opened to read its header without SQLite.
 
+    POSIX drops the locks that a process holds on a file, those of SQLite too, when the process
+    closes any handle of it. So all objects for one file share one handle, and `close` comes after
+    SQLite has closed the file.
 
-def check_log(path: Path, owner: str) -> None:
-    """Raise SessionError if a file lacks its write-ahead log, or has that of another file.
-
-    Call it before SQLite opens the file, which would go on without what is missing. Another process
-    may begin or end to write ahead meanwhile, so the header is read after the log was missed, and
-    before and after a foreign one was seen.
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     main = MainFile(Path(file.name))
+    ...     main.header(), main.close()
+    (None, None)
     """
-    log = log_path(path)
-    before = read_header(path)
-    has_log = log.exists()
-    is_empty = not has_log or _size(log) == 0
-    header = read_header(path)
-    if header is None:
-        return
-    if not has_log and header == Header(is_ahead=True, format=FORMAT_AHEAD):
-        raise SessionError(
-            f"{owner}: expected {log.name} beside {path}, which was copied or moved while it was "
-            "in use, found none, so that its last events are missing; bring both files, or take "
-            "a backup."
+
+    # Handle and number of objects, by device and inode.
+    _handles: ClassVar[dict[tuple[int, int], list[int]]] = {}
+    _lock: ClassVar[Lock] = Lock()
+
+    def __init__(self, path: Path) -> None:
+        self._id: tuple[int, int] | None = None
+        with self._lock, suppress(OSError):
+            status = os.stat(path)
+            if not stat.S_ISREG(status.st_mode):
+                return
+            key = status.st_dev, status.st_ino
+            if key not in self._handles:
+                flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+                self._handles[key] = [os.open(path, flags), 0]
+            self._handles[key][1] += 1
+            self._id = key
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there was no file."""
+        return self._id is None
+
+    def header(self) -> Header | None:
+        """Return the header of the file itself, without its log; None if it has none."""
+        if self._id is None:
+            return None
+        handle, _ = self._handles[self._id]
+        with self._lock:
+            os.lseek(handle, 0, os.SEEK_SET)
+            header = os.read(handle, _HEADER_BYTES)
+        if len(header) < _HEADER_BYTES:
+            return None
+        return Header(
+            header[_JOURNAL_AT] == _WRITE_AHEAD, int.from_bytes(header[_FORMAT_AT], "big")
         )
-    if not is_empty and before == header and not header.is_ahead:
-        raise SessionError(
-            f"{owner}: expected no {log.name} beside {path}, got one, which belongs to another "
-            "file of this name; move it away, and keep it if that file is needed."
-        )
+
+    def close(self) -> None:
+        """Close the handle if this is its last object; more calls do nothing."""
+        with self._lock:
+            if self._id is not None:
+                entry = self._handles[self._id]
+                entry[1] -= 1
+                if entry[1] == 0:
+                    os.close(self._handles.pop(self._id)[0])
+                self._id = None
+
+    def check_log(self, path: Path, owner: str) -> None:
+        """Raise SessionError if the file lacks its write-ahead log, or has that of another one.
+
+        Call it before SQLite opens the file, which would go on without what is missing. Another
+        process may begin or end to write ahead meanwhile, so the header is read after the log was
+        missed, and before and after a foreign one was seen.
+        """
+        log = log_path(path)
+        before = self.header()
+        has_log = log.exists()
+        is_empty = not has_log or _size(log) == 0
+        header = self.header()
+        if header is None:
+            return
+        if not has_log and header == Header(is_ahead=True, format=FORMAT_AHEAD):
+            raise SessionError(
+                f"{owner}: expected {log.name} beside {path}, which was copied or moved while it "
+                "was in use, found none, so that its last events are missing; bring both files, "
+                "or take a backup."
+            )
+        if not is_empty and before == header and not header.is_ahead:
+            raise SessionError(
+                f"{owner}: expected no {log.name} beside {path}, got one, which belongs to "
+                "another file of this name; move it away, and keep it if that file is needed."
+            )
 
 
 def discard_log(path: Path) -> None:
