@@ -1,12 +1,14 @@
 """`tombola rank`: readings, clusters, pairs, pages and refusals."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import tombola
 from conftest import Run
 from tombola._formatting import cli_style
 from tombola.cli.app import app
@@ -368,3 +370,52 @@ def test_remarks_on_a_table(command: str, text: str) -> None:
 def test_refused_tables(command: str, message: str) -> None:
     with cli_style(), pytest.raises(TombolaError, match=message):
         run(*command.split())
+
+
+def test_pair_prints_the_change_as_a_gate_does(tmp_path: Path) -> None:
+    """The interval is that of `gate`, and a forecast is never below the rows that were read."""
+    path = tmp_path / "pair.csv"
+    rows = [f"q{i},{int(i % 5 != 0)},{int(i % 5 != 0 and i % 8 != 1)}" for i in range(120)]
+    path.write_text("\n".join(["id,a,b", *rows]) + "\n")
+    output = " ".join(run(path, "--scores", "--pair", "a,b").split())
+    line = str(tombola.gate(path, baseline="a", within=0.1, kind="scores"))
+    change = re.findall(r"change (\S+); for rows like these (\S+ to \S+) \(95 % each side", line)
+    assert len(change) == 1
+    assert f"change {change[0][0]}; for rows like these {change[0][1]} (95 % each side" in output
+    assert f"change {change[0][0]} exactly, on the answers recorded here" in output
+
+
+def test_forecast_exceeds_what_was_read() -> None:
+    """Twelve rows did not do it, whatever the rule of thumb says."""
+    read = 12
+    below = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        losses = (rng.random((read, 2)) < [0.2, 0.6]).astype(float)
+        ranking = tombola.rank(losses, names=["a", "b"], kind="losses", reading="beyond")
+        sentence = ranking.compare("a", "b")
+        below += ranking.rows_to_separate("a", "b") <= read and "More than 12 rows" in sentence
+        for number in re.findall(r"About ([\d,]+) row", sentence):
+            assert int(number.replace(",", "")) > read
+    assert below
+
+
+def test_a_wrong_pair_prints_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "pair.csv"
+    path.write_text("id,a,b\nx,0,1\ny,1,1\n")
+    with cli_style():
+        failed = CliRunner().invoke(app, ["rank", str(path), "--scores", "--pair", "a,z"])
+    assert isinstance(failed.exception, ParameterError)
+    assert "ranks" not in failed.output
+
+
+def test_providers_of_promptfoo_keep_their_names(tmp_path: Path) -> None:
+    """promptfoo numbers columns, not prompts: two providers with one prompt have two numbers."""
+    entries = [
+        {"provider": {"id": "x", "label": name}, "promptIdx": place, "testIdx": i, "score": score}
+        for place, (name, score) in enumerate((("old", 0.25), ("new", 1)))
+        for i in range(30)
+    ]
+    (tmp_path / "results.json").write_text(json.dumps({"results": {"results": entries}}))
+    output = run(tmp_path / "results.json", "--pair", "old,new")
+    assert "new is better than old for rows like these" in output

@@ -8,7 +8,7 @@ import typer
 
 from tombola._formatting import note_line, plural
 from tombola.cli.options import Json, Page, ReadingOption, check_level, check_page
-from tombola.cli.printing import print_error, show, show_answer
+from tombola.cli.printing import print_error, show_answer, show_lines
 from tombola.cli.table_options import TABLE_HELP, TableOptions, parse_names, with_candidate_options
 from tombola.errors import ParameterError
 
@@ -159,11 +159,24 @@ def rank(
         ),
         "rank",
     )
+    # A wrong name must not follow a table of many lines.
+    texts = [
+        ranking.compare(*pair_names, reading=getattr(reading, "name", reading))
+        for reading in (ranking.readings if pair else ())
+    ]
+    if pair and not isinstance(table, dict):
+        from tombola.gating import change_lines
+
+        texts += change_lines(
+            table,
+            ranking,
+            *pair_names,
+            missing=missing or "keep",
+            largest_cluster=largest_cluster,
+            run_effects=run_effects,
+        )
     show_answer(replace(ranking, source=source), out, as_json=as_json)
-    if pair and not as_json:
-        readings = [getattr(reading, "name", reading) for reading in ranking.readings]
-        for reading in readings:
-            show(ranking.compare(*pair_names, reading=reading))
+    show_lines([] if as_json else texts)
 
 
 def _metric_files(tables: list[str]) -> dict[str, str]:

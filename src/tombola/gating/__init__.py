@@ -4,7 +4,8 @@ The module is called `gating` because `tombola.gate` is the function.
 """
 
 from tombola.gating._gate import gate
+from tombola.gating.change import change_lines
 from tombola.gating.live import gate_of_race
 from tombola.gating.result import Comparison, GateResult
 
-__all__ = ["Comparison", "GateResult", "gate", "gate_of_race"]
+__all__ = ["Comparison", "GateResult", "change_lines", "gate", "gate_of_race"]

@@ -113,7 +113,7 @@ def gate(
         raise ParameterError(
             f"gate: expected reading='beyond' with {option}, got {reading!r}; leave one of them out."
         )
-    settings = _Settings(
+    settings = Settings(
         reading,
         "any" if looks == "any" else "1",
         missing,
@@ -161,7 +161,7 @@ def gate(
     )
 
 
-class _Settings(NamedTuple):
+class Settings(NamedTuple):
     """Options of the comparison that do not depend on the metric."""
 
     reading: Reading
@@ -291,7 +291,7 @@ def _run_losses(scores: Sequence[float], units: Units, missing: str) -> list[flo
     return [1.0 if math.isnan(loss) and missing == "worst" else loss for loss in losses]
 
 
-def _pair(base: Version, version: Version, metric: str, units: Units, settings: _Settings) -> Pairs:
+def _pair(base: Version, version: Version, metric: str, units: Units, settings: Settings) -> Pairs:
     old_rows = base.scores[metric]
     new_rows = version.scores[metric]
     rows = list(iterate_rows(base, version, metric))
@@ -353,7 +353,7 @@ def _compare(
     within: float | None,
     pass_level: float,
     worse_level: float,
-    settings: _Settings,
+    settings: Settings,
 ) -> Comparison:
     """Compare two versions by one metric: bounds of the gain, and the verdict from them."""
     units = pairs.units
@@ -367,7 +367,7 @@ def _compare(
         slack = ROUNDING * (1.0 if within is not None else -1.0)
         verdict = "proved" if mean >= -margin - slack else "refuted"
     else:
-        low, high, count = _bounds(pairs, gains, margin, pass_level, worse_level, settings)
+        low, high, count = gain_limits(pairs, gains, margin, pass_level, worse_level, settings)
         verdict = "refuted" if high <= -margin else "undecided"
         verdict = "proved" if low >= -margin else verdict
     variance, mean_gain = _spread(pairs, gains, settings)
@@ -381,13 +381,13 @@ def _compare(
     )
 
 
-def _bounds(
+def gain_limits(
     pairs: Pairs,
     gains: Floats,
     margin: float,
     pass_level: float,
     worse_level: float,
-    settings: _Settings,
+    settings: Settings,
 ) -> tuple[float, float, int]:
     """Return lower and upper bound of the mean gain, and the rows or clusters they are from."""
     if settings.reading == "expected":
@@ -410,7 +410,7 @@ def _bounds(
     return low, high, len(samples)
 
 
-def _samples(pairs: Pairs, gains: Floats, settings: _Settings) -> tuple[Floats, Floats | None]:
+def _samples(pairs: Pairs, gains: Floats, settings: Settings) -> tuple[Floats, Floats | None]:
     """Return the independent gains: rows, or clusters with their sizes, as `lower_bound` takes them."""
     if pairs.clusters is None:
         return gains, None
@@ -434,7 +434,7 @@ def _samples(pairs: Pairs, gains: Floats, settings: _Settings) -> tuple[Floats, 
     return sums / largest, None if (sizes == 1.0).all() else sizes
 
 
-def _spread(pairs: Pairs, gains: Floats, settings: _Settings) -> tuple[float, float]:
+def _spread(pairs: Pairs, gains: Floats, settings: Settings) -> tuple[float, float]:
     """Return variance and mean of the gain of one row, or of one cluster."""
     if pairs.clusters is not None and settings.reading != "recorded":
         samples, sizes = _samples(pairs, gains, settings)
@@ -447,7 +447,7 @@ def _notes(
     versions: Sequence[Version],
     pairs: Mapping[tuple[str, str], Pairs],
     comparisons: Sequence[Comparison],
-    settings: _Settings,
+    settings: Settings,
 ) -> list[str]:
     base = versions[0]
     notes = []
@@ -461,7 +461,7 @@ def _notes(
     return notes
 
 
-def _runs_text(old: str, pairs: Pairs, settings: _Settings) -> str:
+def _runs_text(old: str, pairs: Pairs, settings: Settings) -> str:
     """Return how often answers change from run to run, and what more runs would help; "" without runs.
 
     The spread of the difference of a row has two parts: the noise of the answers, which more runs

@@ -377,17 +377,10 @@ class GateResult:
         return lines
 
     def _row_text(self, comparison: Comparison, *, with_tag: bool = False) -> str:
-        text = (
-            f"old {comparison.number(comparison.old_mean)}   "
-            f"new {comparison.number(comparison.new_mean)}   "
-            f"change {comparison.number(comparison.change, signed=True)}"
-        )
-        if comparison.low == comparison.high:
-            text += f" exactly, {SCOPES[self.reading]}"
-        else:
+        text = number_text(comparison, "old", "new", self.reading)
+        if comparison.low != comparison.high:
             sides = " each side" if comparison.verdict == "undecided" else ""
             looks = "one look" if self.looks == "1" else "every look"
-            text += f"; {SCOPES[self.reading]} {comparison.interval_text()}"
             text += f" ({100 * (1 - self.level):g} %{sides}, {looks})" if not with_tag else ""
         return text + (f"   {comparison.tag}" if with_tag else "")
 
@@ -483,6 +476,21 @@ class GateResult:
             axes=ax,
             size=size,
         )
+
+
+def number_text(comparison: Comparison, old: str, new: str, reading: Reading) -> str:
+    """Return both means, the change and its interval, without the level.
+
+    old, new: words for the two versions.
+    """
+    text = (
+        f"{old} {comparison.number(comparison.old_mean)}   "
+        f"{new} {comparison.number(comparison.new_mean)}   "
+        f"change {comparison.number(comparison.change, signed=True)}"
+    )
+    if comparison.low == comparison.high:
+        return f"{text} exactly, {SCOPES[reading]}"
+    return f"{text}; {SCOPES[reading]} {comparison.interval_text()}"
 
 
 def rows_text(comparison: Comparison) -> str:

@@ -393,6 +393,10 @@ class Ranking(Result):
         if math.isinf(needed):
             return f"{sentence} Their means are the same so far."
         unit = "row" if result.clusters is None else "cluster"
+        read = result.rows if result.clusters is None else result.clusters
+        if needed <= read:
+            # The rule of thumb is too low here: what was read did not do it.
+            return f"{sentence} More than {plural(read, unit)} are needed."
         return f"{sentence} About {plural(math.ceil(needed), unit)} would do it."
 
     def rows_to_separate(self, first: str, second: str, reading: str | None = None) -> float:

@@ -665,7 +665,10 @@ def _promptfoo(path: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
     try:
         results = _json(path)["results"]
         lines = results["results"] if isinstance(results, dict) else results
-        several = len({line.get("promptIdx", 0) for line in lines}) > 1
+        # promptfoo numbers its columns, so two providers with one prompt have the numbers 0 and 1.
+        prompts: dict[str, set[int]] = {}
+        for line in lines:
+            prompts.setdefault(_provider(line), set()).add(int(line.get("promptIdx", 0)))
         names = [
             "score",
             *dict.fromkeys(name for line in lines for name in line.get("namedScores") or {}),
@@ -675,13 +678,10 @@ def _promptfoo(path: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
         beyond = False
         failed = ""
         for index, line in enumerate(lines):
-            provider = line["provider"]
-            name = (
-                str(provider.get("label") or provider["id"])
-                if isinstance(provider, dict)
-                else str(provider)
-            )
-            name += f", prompt {int(line.get('promptIdx', 0)) + 1}" if several else ""
+            name = _provider(line)
+            own_prompts = sorted(prompts[name])
+            if len(own_prompts) > 1:
+                name += f", prompt {own_prompts.index(int(line.get('promptIdx', 0))) + 1}"
             row = str(line.get("testIdx", index))
             value = ({"score": line.get("score")} | (line.get("namedScores") or {})).get(chosen)
             if value is None and _has_failed(line):
@@ -705,6 +705,14 @@ def _promptfoo(path: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
             yield LoggedAnswer(name, row, number, chosen, kind, "", _digest("vars", own))
     except _PARSE_ERRORS as error:
         raise _unreadable(path, "results of promptfoo with a provider and a score", error) from None
+
+
+def _provider(line: dict[str, Any]) -> str:
+    """Return the name of the provider of a result of promptfoo, as its user wrote it."""
+    provider = line["provider"]
+    if isinstance(provider, dict):
+        return str(provider.get("label") or provider["id"])
+    return str(provider)
 
 
 def _has_failed(line: dict[str, Any]) -> bool:
