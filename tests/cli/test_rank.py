@@ -105,7 +105,7 @@ def test_logs_of_inspect_ai_rank_their_models(tmp_path: Path, run_python: Run) -
     logs = sorted(tmp_path.glob("*.eval"))
     assert len(logs) == 2
     output = run(*logs, "--metric", "match")
-    assert output.startswith("Read as losses: lower is better.\n")
+    assert output.startswith("Read as scores (match): higher is better.")
     found = {
         one["reading"]: one["candidates"] for one in json.loads(run(*logs, "--json"))["readings"]
     }
@@ -114,7 +114,7 @@ def test_logs_of_inspect_ai_rank_their_models(tmp_path: Path, run_python: Run) -
             one["candidate"]: (one["first_rank"], one["last_rank"], one["mean"])
             for one in candidates
         }
-        assert ranks == {"mockllm/strong": (1, 1, 0.0), "mockllm/weak": (2, 2, 0.75)}
+        assert ranks == {"mockllm/strong": (1, 1, 1.0), "mockllm/weak": (2, 2, 0.25)}
     assert set(found) == {"recorded", "beyond"}
     with pytest.raises(
         ParameterError, match="expected logs of 2 candidates or more, got one of mockllm/"
