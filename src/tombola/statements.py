@@ -73,7 +73,7 @@ _EXIT_STATUS: dict[Verdict, int] = {
 class Quantity:
     """The quantity that a claim is about: its word, and which direction is better.
 
-    recorded: the word for what a table has in its cells.
+    recorded: the word for what a table has in its cells. noun: the word for one of the candidates.
 
     >>> Quantity("score", higher_is_better=True).difference_text(0.25)
     'mean score higher by 0.25'
@@ -82,6 +82,7 @@ class Quantity:
     word: str = "loss"
     higher_is_better: bool = False
     recorded: str = "answers"
+    noun: str = "candidate"
 
     def difference_text(self, advantage: float) -> str:
         """Return the difference of two means as text; `advantage` above 0 is better."""
@@ -249,27 +250,27 @@ _COMPARISONS = ("better", "not better", "not worse", "worse")
 _RANKINGS = ("rank", "order")
 
 
-def _best_text(conclusion: Conclusion, _: Quantity) -> str:
-    candidates = plural(conclusion.field, "candidate")
+def _best_text(conclusion: Conclusion, quantity: Quantity) -> str:
+    candidates = plural(conclusion.field, quantity.noun)
     equal = "" if conclusion.strict else " (another may be equal)"
     if conclusion.top > 1:
         return f"{_join(conclusion.subject)} are the best {conclusion.top} of {candidates}{equal}"
     return f"{_join(conclusion.subject)} is the best of {candidates}{equal}"
 
 
-def _among_text(conclusion: Conclusion, _: Quantity) -> str:
+def _among_text(conclusion: Conclusion, quantity: Quantity) -> str:
     best = f"the best {conclusion.top}" if conclusion.top > 1 else "the best"
     verb = "are" if conclusion.top > 1 else "is"
     return (
-        f"{best} of {plural(conclusion.field, 'candidate')} {verb} among "
+        f"{best} of {plural(conclusion.field, quantity.noun)} {verb} among "
         f"{_join(conclusion.subject)}"
     )
 
 
-def _within_text(conclusion: Conclusion, _: Quantity) -> str:
+def _within_text(conclusion: Conclusion, quantity: Quantity) -> str:
     return (
         f"{_join(conclusion.subject)} is within {bound_text(conclusion.amount, up=True)} of the "
-        f"best of {plural(conclusion.field, 'candidate')}"
+        f"best of {plural(conclusion.field, quantity.noun)}"
     )
 
 
@@ -278,23 +279,23 @@ def _comparison_text(conclusion: Conclusion, _: Quantity) -> str:
     return f"{_join(conclusion.subject)} is {conclusion.relation} than {conclusion.than}{margin}"
 
 
-def _rank_text(conclusion: Conclusion, _: Quantity) -> str:
+def _rank_text(conclusion: Conclusion, quantity: Quantity) -> str:
     first, last = conclusion.interval or (1, conclusion.field)
     ranks = f"rank {first:g}" if first == last else f"a rank from {first:g} to {last:g}"
-    return f"{_join(conclusion.subject)} has {ranks} of {plural(conclusion.field, 'candidate')}"
+    return f"{_join(conclusion.subject)} has {ranks} of {plural(conclusion.field, quantity.noun)}"
 
 
-def _order_text(conclusion: Conclusion, _: Quantity) -> str:
-    candidates = plural(conclusion.field, "candidate")
+def _order_text(conclusion: Conclusion, quantity: Quantity) -> str:
+    candidates = plural(conclusion.field, quantity.noun)
     names = _join(conclusion.subject)
     if conclusion.top >= conclusion.field:
         return f"the order of {candidates} is {names}"
     return f"the first {conclusion.top} of {candidates} in order are {names}"
 
 
-def _front_text(conclusion: Conclusion, _: Quantity) -> str:
+def _front_text(conclusion: Conclusion, quantity: Quantity) -> str:
     return (
-        f"the Pareto front of {plural(conclusion.field, 'candidate')} in "
+        f"the Pareto front of {plural(conclusion.field, quantity.noun)} in "
         f"{plural(conclusion.top, 'metric')} is among {_join(conclusion.subject)}"
     )
 
@@ -498,7 +499,7 @@ class Statement:
         names = join_names(leaders, limit=3)
         if len(leaders) == 1:
             return f"{names} has rank 1"
-        return f"{plural(len(leaders), 'candidate')} may have rank 1: {names}"
+        return f"{plural(len(leaders), self.quantity.noun)} may have rank 1: {names}"
 
     @property
     def caption(self) -> str:
@@ -574,7 +575,7 @@ class Statement:
                 f"{rank_text(conclusion.interval or (1, conclusion.field))} {_join(conclusion.subject)}"
                 for conclusion in self.conclusions
             ]
-            field_text = plural(self.conclusions[0].field, "candidate")
+            field_text = plural(self.conclusions[0].field, self.quantity.noun)
             return f"the ranks of {field_text} that are still possible are {_join(sets)}"
         return ", ".join(conclusion.text(self.quantity) for conclusion in self.conclusions)
 
@@ -629,7 +630,7 @@ def _conclusion_json(conclusion: Conclusion) -> dict[str, Any]:
 
 def _topic(question: Conclusion, quantity: Quantity) -> str:
     """Return an open question as a noun phrase."""
-    candidates = plural(question.field, "candidate")
+    candidates = plural(question.field, quantity.noun)
     if question.relation in ("best", "within"):
         best = f"the best {question.top}" if question.top > 1 else "the best"
         return f"{best} of {candidates}"

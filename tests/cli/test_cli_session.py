@@ -307,7 +307,7 @@ def test_record_in_the_unit_of_the_outcomes(session: Callable[..., str], tmp_pat
     now = json.loads(session("status", "r", "--json"))
     assert now["score"] == pytest.approx(7.5 + 2.5 + 4)
     assert "loss" not in " ".join(
-        [*now["text"], now["estimate"], session("status", "r")]
+        [*now["text"], now["statement"]["text"], session("status", "r")]
     ) + " ".join(now)
     assert (
         session("amend", "r", "1", "--score", "8") == "ticket 1 amended; its score was 7.5 before\n"

@@ -1,4 +1,4 @@
-"""Read the sentence of a race back, and judge it against the true table.
+"""Read the sentences of all results back, and judge them against the true table.
 
 The parser knows the words only, not the objects behind them: a sentence that it cannot read is an
 error.
@@ -11,23 +11,24 @@ import numpy as np
 
 SLACK = 1e-7
 RELATIONS = (
-    (r"(?P<a>\w+) is the best of \d+ candidates?(?P<equal> \(another may be equal\))?", "best"),
+    (r"(?P<a>\w+) is the best of \d+ (?:candidate|action)s?(?P<equal> \(another may be equal\))?", "best"),
     (r"(?P<a>[\w, ]+) are the best (?P<m>\d+) of \d+ candidates(?P<equal> \(another may be equal\))?", "best"),
-    (r"the best(?: (?P<m>\d+))? of \d+ candidates (?:is|are) among (?P<a>[\w, ]+)", "among"),
-    (r"(?P<a>\w+) is within (?P<d>[\d.e-]+) of the best of \d+ candidates", "within"),
-    (r"the order of \d+ candidates is (?P<a>[\w, ]+)", "order"),
-    (r"the first (?P<m>\d+) of \d+ candidates in order are (?P<a>[\w, ]+)", "order"),
-    (r"the ranks of \d+ candidates that are still possible are (?P<sets>.+)", "ranks"),
-    (r"(?P<a>\w+) has rank (?P<first>\d+) of \d+ candidates", "rank"),
-    (r"(?P<a>\w+) has a rank from (?P<first>\d+) to (?P<last>\d+) of \d+ candidates", "rank"),
+    (r"the best(?: (?P<m>\d+))? of \d+ (?:candidate|action)s? (?:is|are) among (?P<a>[\w, ]+)", "among"),
+    (r"(?P<a>\w+) is within (?P<d>[\d.e-]+) of the best of \d+ (?:candidate|action)s?", "within"),
+    (r"the order of \d+ (?:candidate|action)s? is (?P<a>[\w, ]+)", "order"),
+    (r"the first (?P<m>\d+) of \d+ (?:candidate|action)s? in order are (?P<a>[\w, ]+)", "order"),
+    (r"the ranks of \d+ (?:candidate|action)s? that are still possible are (?P<sets>.+)", "ranks"),
+    (r"(?P<a>\w+) has rank (?P<first>\d+) of \d+ (?:candidate|action)s?", "rank"),
+    (r"(?P<a>\w+) has a rank from (?P<first>\d+) to (?P<last>\d+) of \d+ (?:candidate|action)s?", "rank"),
     (r"(?P<a>[\w, ]+) have the same mean \w+(?:, behind (?P<ahead>[\w ]+))?", "tied"),
 )  # fmt: skip
 COMPARISON = re.compile(
     r"(?P<a>\w+) is (?P<word>better|not better|not worse|worse) than (?P<b>\w+)"
-    r"(?: by more than (?P<d>[\d.e-]+))? \((?:the same mean|mean)[^)]*\)"
+    r"(?: by more than (?P<d>[\d.e-]+))?(?: \((?:the same mean|mean)[^)]*\))?"
 )
 SCOPES = {
-    "recorded": r" on the answers recorded here for (?:this row|these [\d,]+ rows)"
+    "recorded": r" on the (?:answers|values) recorded here for "
+    r"(?:this row|these [\d,]+ rows|the [\d,]+ rows? left)"
     r"(?: \(not checked whether answers change\))?",
     "expected": r" in expectation over repeated answers, on (?:this row|these [\d,]+ rows)",
     "beyond": r" for rows like these",
@@ -54,6 +55,12 @@ def parse(sentence: str) -> Parsed:
     """Read the sentence of `Race.verdict`; AssertionError if a clause is unknown."""
     text, direction, _ = sentence.partition("; read as ")
     assert direction, sentence
+    return parse_text(text)
+
+
+def parse_text(sentence: str) -> Parsed:
+    """Read the text of a statement; AssertionError if a clause is unknown."""
+    text = sentence
     prefix, rest = "", text
     begun = re.match(r"(open|undecided|stopped[^:]*): ", text)
     if begun:
@@ -80,7 +87,39 @@ def parse(sentence: str) -> Parsed:
     return Parsed(prefix, tuple(_conclusions(claims, is_ordered=is_ordered)), reading, level, parts)
 
 
+# Conditions of an audit, and the mean of a column.
+CONDITION = re.compile(r"(?P<text>(?:mean|share)\([^)]*\) \S+ \S+) (?P<word>holds|does not hold)")
+MEAN = re.compile(
+    r"the mean \w+ of (?P<a>\w+) is (?:from (?P<low>[-\d.e]+) to (?P<high>[-\d.e]+)|(?P<is>[-\d.e]+))"
+)
+FRONT = re.compile(r"the Pareto front of \d+ candidates in \d+ metrics is among (?P<a>[\w, ]+)")
+ROUTER = re.compile(
+    r"the present router is better than any single action by more than (?P<d>[\d.e-]+)"
+)
+
+
+def _other_conclusions(text: str) -> list[dict[str, Any]]:
+    """Return conclusions about conditions, means, fronts and routers; [] if there are none."""
+    conditions = list(CONDITION.finditer(text))
+    if conditions:
+        assert not CONDITION.sub("", text).replace(", ", ""), text
+        return [{"kind": m["word"], "names": [], "text": m["text"]} for m in conditions]
+    if m := MEAN.fullmatch(text):
+        low = float(m["is"] or m["low"])
+        # One number is rounded to four digits.
+        slack = 1e-4 if m["is"] else 0.0
+        high = float(m["is"] or m["high"])
+        return [{"kind": "mean", "names": [m["a"]], "low": low - slack, "high": high + slack}]
+    if m := FRONT.fullmatch(text):
+        return [{"kind": "front", "names": names_of(m["a"])}]
+    if m := ROUTER.fullmatch(text):
+        return [{"kind": "router", "names": [], "d": float(m["d"])}]
+    return []
+
+
 def _conclusions(text: str, *, is_ordered: bool) -> list[dict[str, Any]]:
+    if others := _other_conclusions(text):
+        return others
     comparisons = list(COMPARISON.finditer(text))
     if comparisons:
         left = COMPARISON.sub("", text).replace(", ", "")

@@ -38,7 +38,7 @@ def status_lines(now: "Status", file: str, url: str = "") -> list[str]:
     return [
         *_progress(now),
         *_leader(now),
-        *([now.certainty] if now.certainty else []),
+        *([now.statement.full] if now.answered and len(now.actions) > 1 else []),
         *([f"Wide interval: {now.advice}."] if now.advice else []),
         *_pending(now, file, at),
         *_next_step(now, file, at),

@@ -24,6 +24,7 @@ from tombola.evidence import Betting
 from tombola.evidence.pending import lower_bound
 from tombola.policies.models import losses_of
 from tombola.policies.routed_feedback import ROUTER
+from tombola.statements import Conclusion, Counts, Quantity, Statement, bound_text
 from tombola.trace import Trace
 
 if TYPE_CHECKING:
@@ -52,19 +53,30 @@ class RouterCertificate:
     level: float
 
     @property
-    def text(self) -> str:
-        """A sentence: whether the router certainly beats every action on rows to come."""
-        share = f"{100 * (1 - self.level):g} %"
-        if self.left and self.gain_left > 0:
-            return (
-                f"what is left ({plural(self.left, 'row')}) is answered better by the present "
-                "router than by any "
-                f"single action, by {self.gain_left:.4f} a row or more ({share})"
-            )
-        return (
-            "not certain yet that the present router beats every single action on the rows "
-            f"left ({share})"
+    def statement(self) -> Statement:
+        """Whether the present router certainly beats every single action on the rows left."""
+        is_proved = bool(self.left) and self.gain_left > 0
+        claim = Conclusion(
+            "better",
+            ("the present router",),
+            than="any single action",
+            amount=float(bound_text(self.gain_left, up=False)) if is_proved else 0.0,
         )
+        return Statement(
+            "proved" if is_proved else "running",
+            "recorded",
+            (claim,) if is_proved else (),
+            () if is_proved else (claim,),
+            level=self.level,
+            quantity=Quantity(noun="action"),
+            counts=Counts(rows=self.rows + self.left, counted=self.rows),
+            rows_text=f"the {plural(self.left, 'row')} left",
+        )
+
+    @property
+    def text(self) -> str:
+        """The statement as text."""
+        return str(self.statement)
 
 
 def certify_rows(

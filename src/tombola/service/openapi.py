@@ -204,6 +204,8 @@ _STATUS_FIELDS = {
     "summary": _TEXT,
     "paused": _BOOLEAN,
 }
+# What is proved: its sentence, and the verdict in one word; further fields are those of the library.
+_STATEMENT = _object(text=_TEXT, short=_TEXT, verdict=_TEXT, overall=_TEXT)
 # Estimate of an action: plays, known outcomes, their mean (null without any), ends of the
 # confidence interval.
 _ACTION = _object(
@@ -218,7 +220,7 @@ _SESSION_STATUS = _object(
     best=_TEXT,
     within=_nullable(_NUMBER),
     level=_NUMBER,
-    estimate=_TEXT,
+    statement=_STATEMENT,
 )
 # A candidate of a race: mean over its rows in the unit of the race (null without any); whether it
 # is in the race.

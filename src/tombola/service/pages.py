@@ -295,10 +295,8 @@ def _session_view(now: Status) -> dict[str, Any]:
 
 
 def _plain_words(now: Status) -> str:
-    """Return how the session goes as one or two sentences."""
-    if now.leader is None or not now.certainty:
-        return ""
-    return f"{now.leader.name} has the best mean so far. {now.certainty}"
+    """Return what is proved so far, as a sentence; "" without outcomes or a choice."""
+    return now.statement.full if now.answered and len(now.actions) > 1 else ""
 
 
 async def _next(request: CheckedRequest) -> Response:

@@ -524,7 +524,7 @@ class SessionFile(WorkFile[Session]):
             f"{format_percent(1 - now.level)} interval",
         )
         table = HtmlTable(heads, [action.texts() for action in now.actions])
-        notes = [now.balance_text, now.headline]
+        notes = [now.balance_text, now.statement.full]
         return html_block(
             f"SessionFile {self.path.name}: {short_learner(self.learner)}", facts, [table], notes
         )

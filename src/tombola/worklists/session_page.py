@@ -56,7 +56,7 @@ def session_page(file: "SessionFile") -> str:
 
 
 def _answer(now: "Status") -> Answer:
-    """Return which action is best, or that it is too early to say."""
+    """Return what is proved about the best action, and the progress."""
     facts = (
         ("rows with an outcome", f"{now.answered:,} of {now.rows:,}"),
         ("waiting for an outcome", f"{len(now.pending):,}"),
@@ -65,18 +65,7 @@ def _answer(now: "Status") -> Answer:
             format_number(now.mean) if now.answered else "–",
         ),
     )
-    if not now.answered:
-        return Answer("running", "open", "No outcome is known yet", "", facts)
-    if len(now.actions) > 1 and now.within <= 0.0:
-        return Answer("proved", "good", now.best, now.certainty, facts)
-    leader = now.leader
-    assert leader is not None  # There is an outcome.
-    mean = format_number(leader.mean)
-    sentence = (
-        f"So far {leader.name} has the best mean {now.units.quantity}: {mean} in "
-        f"{plural(leader.known, 'outcome')}."
-    )
-    return Answer("running", "open", "Too early to say which action is best", sentence, facts)
+    return Answer.from_statement(now.statement, facts)
 
 
 def _cards(now: "Status", units: Units) -> list[tuple[str, str]]:
@@ -103,7 +92,7 @@ def _cards(now: "Status", units: Units) -> list[tuple[str, str]]:
 
 def _mean_list(now: "Status", units: Units) -> DotList:
     """Return the means of the actions, with the interval for all rows; the best mean first."""
-    is_proved = len(now.actions) > 1 and now.within <= 0.0
+    is_proved = now.statement.verdict in ("exact", "proved")
     rows = []
     sign = -1.0 if units.scores else 1.0
     for action in sorted(now.actions, key=lambda action: (not action.known, sign * action.mean)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tombola._formatting import format_number, nan_to_none, plural
+from tombola._formatting import nan_to_none, plural
 from tombola._types import Floats, Integers
 from tombola.budget.budget import Balance
 from tombola.engine.tickets import ACTION, ANSWER_INDEX, OUTCOME_START, PROBABILITY, Ticket
@@ -15,6 +15,14 @@ from tombola.evidence.certificate import Certificate
 from tombola.evidence.monitors import RowMonitor, certify_plays
 from tombola.evidence.pending import betting_level, narrowed_by_pending
 from tombola.policies.live import RouterState
+from tombola.statements import (
+    Conclusion,
+    Counts,
+    Quantity,
+    Standing,
+    Statement,
+    Verdict,
+)
 from tombola.units import UNIT_LOSSES, Units
 from tombola.worklists.work_file import Assignment
 
@@ -27,6 +35,8 @@ _N_LOGGED = 4
 _MIN_SHARE = 0.005
 # Bounds of a status, which are infinite without any outcome.
 _BOUNDS = ("within", "regret", "worst_regret")
+# Means and bounds that differ by less are equal: sums are rounded.
+_ROUNDING = 1e-9
 # Open tickets that the advice names at most.
 _MAX_ADVICE = 3
 
@@ -290,49 +300,70 @@ class Status:
         return best_of(known, key=lambda action: action.mean, default=None)
 
     @property
-    def certainty(self) -> str:
-        """Sentence on how sure it is which action is best; "" without outcomes or a choice."""
-        if not self.answered or len(self.actions) < 2:
-            return ""
-        share = f"at {100 * (1 - self.level):g} % confidence"
-        if self.within <= 0.0:
-            # The proof allows a tie.
-            return f"Sure: {share} no action is better than {self.best} on this list."
-        if self.leader is None or self.leader.name != self.best:
-            # The action with the best bound is not the one ahead: its bound would confuse.
-            return "Not sure yet: it is too early to say which action is best."
-        return (
-            f"Not sure yet: {share} another action may be better than {self.best} by up to "
-            f"{format_number(self.within)} per row."
+    def statement(self) -> Statement:
+        """What is proved about the best action of the list."""
+        k = len(self.actions)
+        has_choice = k > 1
+        tolerance = _ROUNDING * self.units.gap(1.0)
+        is_complete = all(action.high - action.low <= tolerance for action in self.actions)
+        is_best = has_choice and self.answered > 0 and self.within <= tolerance
+        claims: tuple[Conclusion, ...] = ()
+        if is_best:
+            claims = (Conclusion("best", (self.best,), field=k),)
+        elif self._is_leader_bounded:
+            claims = (Conclusion("within", (self.best,), field=k, amount=self.within),)
+        is_over = self.played == self.rows and not self.pending
+        verdict: Verdict = "undecided" if is_over else "running"
+        if is_best:
+            verdict = "exact" if is_complete else "proved"
+        names = tuple(action.name for action in self.actions)
+        return Statement(
+            verdict,
+            "recorded",
+            claims,
+            (Conclusion("best", names, field=k),) if has_choice and not is_best else (),
+            level=0.0 if is_complete else self.level,
+            quantity=Quantity(
+                self.units.quantity, higher_is_better=self.units.scores, noun="action"
+            ),
+            counts=Counts(rows=self.rows, counted=self.answered),
+            standing=self._standing,
         )
+
+    @property
+    def _is_leader_bounded(self) -> bool:
+        """Whether the action ahead is the one with the best bound, and the bound says something.
+
+        The bound of another action would confuse.
+        """
+        leader = self.leader
+        if leader is None or leader.name != self.best or len(self.actions) < 2:
+            return False
+        return self.within < self.units.gap(1.0) * (1.0 - _ROUNDING)
+
+    @property
+    def _standing(self) -> Standing | None:
+        """The action ahead so far, and the distance to the next one; None without two means."""
+        means = sorted(
+            (-action.mean if self.units.scores else action.mean)
+            for action in self.actions
+            if action.known
+        )
+        if len(means) < 2:
+            return None
+        best = -means[0] if self.units.scores else means[0]
+        leaders = tuple(
+            action.name
+            for action in self.actions
+            if action.known and abs(action.mean - best) <= _ROUNDING
+        )
+        return Standing(leaders, means[1] - means[0])
 
     @property
     def mix_text(self) -> str:
         """Share of the rows by action in the current plan, as text; "" without a budget."""
         shares = [f"{name} on {share:.0%}".replace("%", " %") for name, share in self.mix]
         return f"current plan: {', '.join(shares)} of the rows" if shares else ""
-
-    @property
-    def estimate(self) -> str:
-        """Sentence on the best action so far, with bounds on its mean and the regret."""
-        quantity = self.units.quantity
-        others = " and cancelled" if self.cancelled else ""
-        more = f", {self.worst_regret:.4g} if all pending{others} ones fail" if self.pending else ""
-        return (
-            f"with probability {1 - self.level:g}, the mean {quantity} of {self.best} is within "
-            f"{self.within:.4g} of the best action's; in the rows answered so far the learner lost "
-            f"at most {self.regret:.4g} in all against the best action at its mean "
-            f"{quantity}{more}"
-        )
-
-    @property
-    def headline(self) -> str:
-        """The estimate as a sentence with a full stop."""
-        return (
-            f"{self.estimate[0].upper()}{self.estimate[1:]}."
-            if self.answered
-            else "No outcome is known yet."
-        )
 
     @property
     def advice(self) -> str:
@@ -364,7 +395,7 @@ class Status:
         """Return the fields as JSON data; None for a number that is not finite.
 
         The total has the key "loss", "score" or the unit, which is also the value of "quantity".
-        Further keys are the sentences "estimate" and "advice".
+        Further keys are "statement" (`Statement.to_json`) and the sentence "advice".
         """
         fields = dict(vars(self))
         total = fields.pop("total")
@@ -379,7 +410,7 @@ class Status:
             "mix": dict(self.mix),
             "actions": [nan_to_none(action._asdict()) for action in self.actions],
             "pending": [assignment.to_json() for assignment in self.pending],
-            "estimate": self.estimate,
+            "statement": self.statement.to_json(),
             "advice": self.advice,
         }
 
