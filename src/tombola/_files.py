@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
+import platformdirs
+
 from tombola.errors import FileError
 
 fcntl: Any
@@ -176,6 +178,11 @@ def _try_lock(handle: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def default_cache_dir(name: str) -> Path:
+    """Return the cache folder of a command, below TOMBOLA_CACHE or the user's cache."""
+    return Path(os.environ.get("TOMBOLA_CACHE") or platformdirs.user_cache_path("tombola")) / name
 
 
 def network_drive(path: PathLike) -> str | None:

@@ -10,7 +10,6 @@ JSON.
 import hashlib
 import io
 import json
-import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import platformdirs
 
 from tombola._files import make_folder, read_bytes, write_atomic
 from tombola.budget.target import TargetRegret
@@ -102,11 +100,6 @@ def result_key(*parts: Any) -> str:
         else:
             digest.update(json.dumps(part, sort_keys=True).encode() + b"\0")
     return digest.hexdigest()[:32]
-
-
-def default_cache_dir(name: str) -> Path:
-    """Return the cache folder of a command, below TOMBOLA_CACHE or the user's cache."""
-    return Path(os.environ.get("TOMBOLA_CACHE") or platformdirs.user_cache_path("tombola")) / name
 
 
 def play_cached(

@@ -354,7 +354,7 @@ def test_another_object_for_the_file_keeps_the_locks(ahead: bool, tmp_path: Path
             run.next()
             with SessionFile.open(path) as other:
                 assert other.issued == 0
-            command = [sys.executable, "-c", code, path]
+            command = [sys.executable, "-c", code, str(path)]
             printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert printed == "database is locked\n"
     assert issued(path) == 1

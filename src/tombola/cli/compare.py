@@ -93,8 +93,7 @@ def compare(
     Plays each learner --repetitions times. Prints the advice, and mean loss and regret of the
     learners; --out writes a page.
     """
-    from tombola._files import write_atomic
-    from tombola._result_cache import default_cache_dir
+    from tombola._files import default_cache_dir, write_atomic
     from tombola.advice import CompareRequest, Conditions, compare_page, run_comparison
     from tombola.advice.learner_list import split_learners
     from tombola.tables import read_table

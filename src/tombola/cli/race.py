@@ -75,6 +75,7 @@ from tombola.cli.work_list import (
     open_list,
     parse_outcome,
     record_outcomes,
+    verify_list,
 )
 from tombola.errors import FeedbackError, ParameterError, SessionError
 
@@ -336,6 +337,12 @@ def export(
     race, cost, and whether the call failed.
     """
     export_list("race", file, out, url, token, force=force, as_json=as_json)
+
+
+@app.command()
+def verify(file: _File, as_json: Json = False) -> None:
+    """Check the whole file of a race: every digest, and a replay call for call."""
+    verify_list("race", file, as_json=as_json)
 
 
 @app.command()

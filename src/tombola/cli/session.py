@@ -30,6 +30,7 @@ from tombola.cli.work_list import (
     open_list,
     parse_outcome,
     record_outcomes,
+    verify_list,
 )
 from tombola.errors import FeedbackError, ParameterError
 
@@ -365,6 +366,12 @@ def export(
     outcome, and whether the outcome was amended or the ticket cancelled.
     """
     export_list("session", file, out, url, token, force=force, as_json=as_json)
+
+
+@app.command()
+def verify(file: _File, as_json: Json = False) -> None:
+    """Check the whole file of a session: every digest, and a replay ticket for ticket, to the bit."""
+    verify_list("session", file, as_json=as_json)
 
 
 @app.command()

@@ -157,6 +157,19 @@ def export_list(
     show_result({"table": str(out), "rows": rows}, text, as_json=as_json, soft=True)
 
 
+def verify_list(kind: ListKind, file: Path, *, as_json: bool) -> None:
+    """Replay the file of a list, and print how many events its digests cover."""
+    with open_list(kind, file, "", "") as work:
+        events = work.verify()
+        rows = work.describe().rows
+    again = "repeats every ticket" if kind == "session" else "takes every call and answer"
+    text = (
+        f"{file} is whole: {plural(rows, 'row')} and {plural(events, 'event')} fit their digests, "
+        f"and a replay {again}."
+    )
+    show_result({"rows": rows, "events": events}, text, as_json=as_json)
+
+
 def parse_outcome(
     owner: str, about: "Description", loss: str, score: str, limits: str = ""
 ) -> "tuple[float | list[float], Units]":

@@ -285,6 +285,21 @@ class EventLog:
         """Number of events that `unread` will yield; only inside `reading` or `writing`."""
         return self._end.number - self._position.number
 
+    @property
+    def digest(self) -> bytes:
+        """Digest of the last event that this object has read or appended, and of all before."""
+        return self._position.digest
+
+    def skip_to(self, number: int, digest: bytes) -> bool:
+        """Mark the events up to a number as read if the log has this digest there.
+
+        Only inside `reading` or `writing`. Return whether it has; if not, nothing changes.
+        """
+        if number > self._end.number or self._digest_at(number) != digest:
+            return False
+        self._position = _Position(number, digest)
+        return True
+
     def rewind(self) -> None:
         """Mark all events as unread; call it after the state built from them was dropped."""
         self._position = self._start

@@ -398,6 +398,19 @@ class RaceFile(WorkFile[None]):
             places = [race.call(assignment.ticket).row_index + 1 for assignment in assignments]
             return [tuple(cells) for cells in self._log.cells_of(places)]
 
+    def verify(self) -> int:
+        """Replay every event from the first one; return their number.
+
+        SessionError if a digest does not fit, or an event is not one of this race.
+        """
+        with self._reading():
+            for _ in self._log.ids():
+                pass
+            self._forget()
+            self._current()
+            self._current_race()
+            return self._log.position
+
     def replay(self) -> tuple[Event, ...]:
         """Return all calls and answers of the file in order, of all processes."""
         with self._reading():

@@ -14,6 +14,7 @@ damaged, replaced    SessionError
 """
 
 import math
+import os
 import secrets
 import shlex
 from collections import Counter
@@ -40,7 +41,15 @@ from tombola._formatting import (
 from tombola._types import AnyLearner, Floats
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import Workload, interpreted
-from tombola.engine.tickets import Ticket
+from tombola.engine.runner import Runner
+from tombola.engine.tickets import (
+    ACTION,
+    ANSWER_INDEX,
+    OUTCOME_START,
+    PROBABILITY,
+    ROUNDS,
+    Ticket,
+)
 from tombola.errors import (
     MALFORMED_DATA_ERRORS,
     ConflictError,
@@ -56,6 +65,14 @@ from tombola.rng import RngStreams
 from tombola.session import Session
 from tombola.units import Kind, Units
 from tombola.worklists.event_log import EventLog, LogEvent
+from tombola.worklists.learner_marks import (
+    LearnerState,
+    Marks,
+    cells_at,
+    history_of,
+    is_of_package,
+)
+from tombola.worklists.leases import Leases
 from tombola.worklists.session_events import (
     Losses,
     ReplayError,
@@ -64,6 +81,7 @@ from tombola.worklists.session_events import (
     replay_ticket,
     ticket_value,
 )
+from tombola.worklists.snapshot import read_snapshot, snapshot_path, write_snapshot
 from tombola.worklists.work_file import (
     Assignment,
     Description,
@@ -84,6 +102,10 @@ if TYPE_CHECKING:
 _COMPILER_LOAD_SECONDS = 0.7
 # Rows whose features are read from the file at a time: few queries, little memory.
 _FEATURE_ROWS = 400
+# Least number of new events for a snapshot: fewer are replayed in less than a second.
+_SNAPSHOT_EVENTS = 20_000
+# Events between two looks at whether to mark the state of the learner.
+_MARK_INTERVAL = 1024
 # Name of the null action that a budget adds: it leaves the row alone, costs nothing and has loss 1.
 _NULL = "null"
 
@@ -149,6 +171,7 @@ class SessionFile(WorkFile[Session]):
         budget = log.about.get("budget")
         self.budget = None if budget is None else Budget(*budget)
         self.interpreted = False
+        self._ignores_snapshot = False
         self.feature_names = tuple(str(name) for name in log.about.get("features") or ())
         # Features of the first rows in the order of play, read from the file when they are needed.
         self._features: list[list[float]] = []
@@ -357,8 +380,11 @@ class SessionFile(WorkFile[Session]):
             outcome = encode_outcome(session, Outcome(number, loss, reward), "SessionFile.amend")
             self._log.append("amend", number, list(outcome))
             # Replay before the transaction ends: a learner that fails leaves the file as it was.
-            self._log.flush()
-            self._replay_amended()
+            if isinstance(session._live.runner, Runner):
+                self._learn_again(session, number, outcome)
+            else:
+                self._log.flush()
+                self._replay_amended()
             losses: Losses = self.feedback_model.decode(before)
             return losses
 
@@ -532,6 +558,8 @@ class SessionFile(WorkFile[Session]):
     def _forget(self) -> None:
         super()._forget()
         self._session: Session | None = None
+        self._marks = Marks()
+        self._saved = 0
         self._cancelled: set[int] = set()
         self._amended: set[int] = set()
 
@@ -564,18 +592,24 @@ class SessionFile(WorkFile[Session]):
         """Return the session with all unread events applied."""
         session = self._session
         if session is None:
+            snapshot = None if self._ignores_snapshot else self._read_snapshot()
             replay = Workload.of_rounds(self._log.unread_count / 2, len(self.names)).seconds
             is_short = (
                 self.interpreted and not self.learner.plans and replay < _COMPILER_LOAD_SECONDS
             )
             with interpreted() if is_short else nullcontext():
                 session = self._restart()
+            if snapshot is not None:
+                self._restore(session, *snapshot)
         before = session.round
         table = session.ticket_table
         for event in self._log.unread():
             if event.kind == "amend":
                 return self._replay_amended()
             self._apply(session, event)
+            if event.number % _MARK_INTERVAL == 0:
+                self._note(session)
+        self._note(session)
         # `next` writes the ticket of an added null action together with its outcome.
         for round_ in range(before + 1, session.round + 1) if self.budget is not None else ():
             if self._is_null(table.ticket(round_)) and table.outcome(round_) is None:
@@ -603,6 +637,124 @@ class SessionFile(WorkFile[Session]):
                 event = event._replace(value=amendments[event.key].value)
             self._apply(session, event, check=check or event.number > last)
         return session
+
+    def _learn_again(self, session: Session, number: int, outcome: tuple[float, ...]) -> None:
+        """Replay the session in memory from the first mark before an outcome that was wrong.
+
+        Tickets stay as they were issued. It gives the bits of `_replay_amended`.
+        """
+        cells = session.ticket_table.cells
+        history = history_of(cells)
+        position, state = self._marks.back_to(int(cells[number, ANSWER_INDEX]) - 1)
+        table = cells_at(cells, history, position)
+        cells = cells.copy()
+        end = OUTCOME_START + self.feedback_model.outcome_width
+        cells[number, OUTCOME_START:end] = outcome
+        again = self._session = self._new_session()
+        again.ticket_table.cells = table
+        runner = again._live.runner
+        if state is not None:
+            state.put(runner)
+        issued = int(table[0, ROUNDS])
+        for round_ in history[position:].tolist():
+            if round_:
+                numbers = tuple(cells[round_, OUTCOME_START:end].tolist())
+                again._live.learn(table, round_, round_, numbers)
+            else:
+                issued += 1
+                again.act()
+                table[issued, ACTION : PROBABILITY + 1] = cells[issued, ACTION : PROBABILITY + 1]
+            position += 1
+            if position % _MARK_INTERVAL == 0:
+                self._marks.note(position, runner)
+        self._amended.add(number)
+
+    def _note(self, session: Session) -> None:
+        """Keep the state of the learner from time to time, for corrections."""
+        table = session.ticket_table
+        self._marks.note(len(table) + table.answered, session._live.runner)
+
+    def save_state(self) -> None:
+        """Write a snapshot beside the file if that saves much replay; it is only a cache."""
+        with self._locked():
+            session = self._session
+            position = self._log.position
+            new = position - self._saved
+            if session is None or new < max(_SNAPSHOT_EVENTS, position // 5):
+                return
+            parts = self._state_parts(session)
+            if parts is not None:
+                write_snapshot(self.path, position, self._log.digest, parts)
+            self._saved = position
+
+    def close(self) -> None:
+        """Close the file; everything recorded is on the disk already."""
+        if os.getpid() == self._process:
+            self.save_state()
+        super().close()
+
+    def _state_parts(self, session: Session) -> dict[str, Any] | None:
+        """Return the state as arrays and texts by name; None if it is not only arrays."""
+        runner = session._live.runner
+        if not (isinstance(runner, Runner) and is_of_package(self.learner)):
+            return None
+        return {
+            "cells": session.ticket_table.cells[: session.round + 1],
+            "cancelled": np.array(sorted(self._cancelled), np.int64),
+            "amended": np.array(sorted(self._amended), np.int64),
+            **LearnerState.of(runner)._asdict(),
+            **self._marks.to_columns(),
+            **self._leases.to_columns(),
+        }
+
+    def _read_snapshot(self) -> tuple[int, bytes, dict[str, Any]] | None:
+        """Return the snapshot beside the file if it fits the log, which then starts behind it."""
+        if self._log.unread_count < _SNAPSHOT_EVENTS or not is_of_package(self.learner):
+            return None
+        snapshot = read_snapshot(self.path)
+        if snapshot is None or not self._log.skip_to(*snapshot[:2]):
+            return None
+        return snapshot
+
+    def _restore(self, session: Session, number: int, digest: bytes, parts: dict[str, Any]) -> None:
+        cells = parts["cells"]
+        session.ticket_table.cells[: len(cells)] = cells
+        state = [parts[name] for name in LearnerState._fields]
+        LearnerState(*state).put(session._live.runner)
+        self._cancelled = set(parts["cancelled"].tolist())
+        self._amended = set(parts["amended"].tolist())
+        self._marks = Marks.from_columns(parts)
+        self._leases = Leases.from_columns(parts)
+        self._log.skip_to(number, digest)
+        self._saved = number
+
+    def verify(self) -> int:
+        """Replay every event from the first one; return their number.
+
+        SessionError if a digest does not fit, a ticket is not repeated, or the state in use, such
+        as that of a snapshot, differs in any bit.
+        """
+        with self._reading() as session:
+            before = self._state_parts(session)
+            for _ in self._log.ids():
+                pass
+            self._ignores_snapshot = True
+            try:
+                self._forget()
+                after = self._state_parts(self._current())
+            finally:
+                self._ignores_snapshot = False
+            same = before is after is None or all(
+                _same_bits(before[name], part)
+                for name, part in (after or {}).items()
+                if before is not None and not name.startswith("mark_")
+            )
+            if not same:
+                raise SessionError(
+                    f"SessionFile: the snapshot of {self.path} has another state than its events; "
+                    f"remove {snapshot_path(self.path)}."
+                )
+            return self._log.position
 
     def _apply(self, session: Session, event: LogEvent, *, check: bool = True) -> None:
         """Apply one event; SessionError if it is malformed or not repeated."""
@@ -777,6 +929,12 @@ def _outcome_at(session: Session, round_: Any) -> tuple[float, ...] | None:
     if type(round_) is not int or not 1 <= round_ <= session.round:
         raise ValueError("unknown ticket")
     return session.ticket_table.outcome(round_)
+
+
+def _same_bits(one: Any, other: Any) -> bool:
+    if isinstance(one, str):
+        return bool(one == other)
+    return bool(one.shape == other.shape and one.tobytes() == other.tobytes())
 
 
 def _check_names(what: str, names: list[str]) -> None:

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola._files import write_atomic
-from tombola._result_cache import default_cache_dir
+from tombola._files import default_cache_dir, write_atomic
 from tombola.engine.provenance import environment
 from tombola.errors import FileError
 

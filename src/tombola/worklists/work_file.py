@@ -499,6 +499,13 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
         with self._reading():
             return self._leases.by_ticket()
 
+    def save_state(self) -> None:
+        """Save what makes a reopened file faster, if it is worth it."""
+
+    @abstractmethod
+    def verify(self) -> int:
+        """Check the whole file against its digests by a replay; return the number of events."""
+
     def write_ahead(self) -> None:
         """Wait less for the disk until `close`: a second file has the newest events until then.
 
