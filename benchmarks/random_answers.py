@@ -61,7 +61,7 @@ def race(rng: Any, p: Any, rounds: int, **question: Any) -> tuple[int, bool | No
     rule = settings.rule(rows)
     nothing = SideInformation(np.full((rows, 2), math.nan), np.zeros((rows, 0)))
     fresh = FreshAnswers(rule, nothing)
-    while not rule.done:
+    while not rule.done and rule.rows_seen < rounds:
         row = int(rng.integers(rows))
         fresh.update(row, (rng.random(2) >= p[row]).astype(np.float64))
     return 2 * rule.rows_seen, rule.proved

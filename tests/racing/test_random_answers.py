@@ -12,6 +12,7 @@ from tombola.errors import FeedbackError, ParameterError
 from tombola.racing import Event, Race, RaceSettings, race
 from tombola.racing.options import RaceOptions
 from tombola.racing.pilot import answers_change, pilot_cells
+from tombola.worklists import RaceFile
 
 pytestmark = pytest.mark.usefixtures("short_work")
 
@@ -332,3 +333,23 @@ def test_played_race_is_read_once() -> None:
     for question in ({"top": 2}, {"baseline": "a"}, {"within": 0.1}, {"question": "ranks"}):
         with pytest.raises(ParameterError, match="asks rows again"):
             Race(["a", "b", "c"], rows=4, answers="once", **question)
+
+
+def test_raised_limit_does_not_change_earlier_bets(tmp_path: Path) -> None:
+    """The race goes on, and a reopened file has the same bits: bets plan for the first limit."""
+    losses = np.random.default_rng(17).integers(0, 2, 400).astype(float)
+    path = tmp_path / "my.race"
+    settings = RaceSettings(("a", "b"), seed=1, answers="random", max_calls=40)
+    with RaceFile.start(path, settings, [str(row) for row in range(30)]) as file:
+        memories = []
+        for limit in (40, 120):
+            if limit > 40:
+                file.raise_limits(max_calls=limit)
+            while tickets := file.next():
+                for ticket in tickets:
+                    file.record(ticket.ticket, loss=losses[ticket.ticket])
+            memories.append(file.race.rule.memory.tobytes())
+            assert file.race.calls_made == limit
+    with RaceFile.open(path) as again:
+        assert again.race.rule.memory.tobytes() == memories[1]
+        assert again.settings.horizon == settings.with_pilot(30).horizon == 20

@@ -278,7 +278,7 @@ def _make_settings(
             top,
             baseline or None,
             reading,
-            answers,
+            answers=answers,
             **{**options, **unit},
         )
 

@@ -84,6 +84,8 @@ class RaceSettings:
                     most 2 % of the calls, and decides. Where 2 % are less than 2 calls, the
                     statement says that it was not checked
     pilot           cells that the pilot calls twice; None: chosen when the race starts, and stored
+    horizon         rounds on random answers that the bets plan for; None: chosen by the limits when
+                    the race starts, and stored. A limit that is raised later does not change it
     max_calls       largest number of calls to issue; None: no limit
     max_cost        cap on the total cost, in the unit of the recorded costs; None: no cap. A call
                     is issued only if the cost so far, plus a reserve for it and for every call
@@ -114,6 +116,7 @@ class RaceSettings:
     reading: Reading | None = None
     answers: Answering = "auto"
     pilot: int | None = None
+    horizon: int | None = None
     max_calls: int | None = None
     max_cost: float | None = None
     max_call_cost: float | None = None
@@ -142,6 +145,8 @@ class RaceSettings:
         }
         if self.seed is not None:
             plain["seed"] = _validate.integer("Race", "seed", self.seed, least=0)
+        if self.horizon is not None:
+            plain["horizon"] = _validate.integer("Race", "horizon", self.horizon, least=1)
         if self.pilot is not None:
             plain["pilot"] = _validate.integer("Race", "pilot", self.pilot, least=0)
         if self.max_calls is not None:
@@ -275,11 +280,14 @@ class RaceSettings:
         return self if self.seed is not None else replace(self, seed=secrets.randbits(_SEED_BITS))
 
     def with_pilot(self, rows: int, on_file: int = 0) -> "RaceSettings":
-        """Return the settings with the number of cells of their pilot on a list of `rows` rows.
+        """Return the settings with the horizon and the cells of their pilot on a list of `rows` rows.
 
-        It is at most 8, and its calls are at most 2 % of the limit at the start. A limit that is
+        The pilot has at most 8 cells, and its calls are at most 2 % of the limit at the start. A limit that is
         raised later does not change it. on_file: number of cells whose answers are on file.
         """
+        may_repeat = self.answers in ("random", "auto") and self.reading in (None, "expected")
+        if may_repeat and self.horizon is None:
+            return replace(self, horizon=self._rounds(rows)).with_pilot(rows, on_file)
         if self.answers != "auto" or self.reading is not None or self.pilot is not None:
             return self
         every = rows * len(self.candidates) - on_file
@@ -334,14 +342,22 @@ class RaceSettings:
 
     def _fresh_rule(self, rows: int) -> Elimination:
         """Return the rule for rows drawn with replacement; its rows are rounds."""
-        calls = self.most_calls(rows)
-        # Every round calls two candidates at least; ranks keep almost all to the end.
-        per_round = len(self.candidates) if self.question == "ranks" else 2
-        rounds = max(1, calls // per_round)
+        rounds = self.horizon or self._rounds(rows)
         is_best = self.question == "best" and self.baseline is None and self.top == 1
         if not is_best or self.within > 0:
-            return self._rule_of(rounds, math.inf, self.level)
-        return self._without_ties(Best, rounds)
+            rule = self._rule_of(rounds, math.inf, self.level)
+        else:
+            rule = self._without_ties(Best, rounds)
+        # Calls are limited, not rounds: a limit may be raised.
+        rule.never_end()
+        return rule
+
+    def _rounds(self, rows: int) -> int:
+        """Return about how many rounds the calls suffice for, as candidates are dropped."""
+        k = len(self.candidates)
+        # Ranks keep almost all candidates to the end.
+        per_round = k if self.question == "ranks" else (k + 2) / 2
+        return max(1, int(self.most_calls(rows) / per_round))
 
     def _without_ties(self, rule: type[Best] | type[OnceEach], rows: int) -> Elimination:
         """Return a rule at half of the level, which excludes ties (docs/theory/random_answers.md)."""

@@ -188,7 +188,7 @@ def _rows_at(
     """
     n = rule.rows_seen
     N = rule.population
-    left = rule.rows - n
+    left = max(rule.rows - n, 1)
     needed = 1
     for estimate, variance, threshold in questions:
         edge = estimate + z * math.sqrt(variance / n * (1.0 - n / N))

@@ -190,6 +190,8 @@ class RaceFile(WorkFile[None]):
             settings = replace(settings, seed=file.settings.seed)
         if settings.pilot is None:
             settings = replace(settings, pilot=file.settings.pilot)
+        if settings.horizon is None:
+            settings = replace(settings, horizon=file.settings.horizon)
         identity = {
             **settings.to_json(),
             "rows": distinct_names("rows", rows),

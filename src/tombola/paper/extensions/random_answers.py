@@ -67,6 +67,20 @@ class _PresentAnswer(FreshAnswers):
         super().update(row, losses)
 
 
+class _RowsLeft(FreshAnswers):
+    """The fault: the mean prediction of the rows not drawn, with predictions for which it pays."""
+
+    def _predict(self, prior: Floats) -> None:
+        super()._predict(prior)
+        self.predicted = -self.predicted
+        state = self.rule.state
+        left = [row for row in range(len(prior)) if row not in self._drawn]
+        state.predicted_mean[:] = self.predicted[left].sum(axis=0) / max(1, len(left))
+        for b in range(2):
+            largest = (self.predicted[:, [b]] - self.predicted).max(axis=0)
+            state.residual_low[b] = -1.0 - largest
+
+
 class RandomAnswers(Extension, name="random-answers", expected="holds"):
     """Expected wealth of a race on rows drawn with replacement, over all draws and answers.
 
@@ -163,16 +177,11 @@ class RandomAnswers(Extension, name="random-answers", expected="holds"):
         return {
             "the list runs out": {"population": lambda rows: rows + 3},
             "present answer in the prediction": {"runner": _PresentAnswer},
+            "mean prediction of rows not drawn": {"runner": _RowsLeft},
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
         return {
-            "mean prediction of rows not drawn": SourceFault(
-                "racing.fresh_answers:FreshAnswers._predict",
-                "self.predicted.mean(axis=0)",
-                "self.predicted[[i not in self._drawn for i in range(len(prior))]].sum(axis=0) "
-                "/ max(1, len(prior) - len(self._drawn))",
-            ),
             "prediction without its mean": SourceFault(
                 "racing.fresh_answers:FreshAnswers.update",
                 "state.predicted_mean - self.predicted[row]",

@@ -8,6 +8,7 @@ not read. The state after n rows is a function of the first n rows of the shuffl
 and out-of-order answers cannot change it.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Sequence
@@ -19,7 +20,12 @@ import numpy as np
 from tombola._types import Floats, Order, Rows
 from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
 from tombola.engine.state_vector import flatten, unflattener
-from tombola.racing.rules.bets import MIXTURE_WEIGHTS, ROUNDING_SLACK, STRATEGY_WEIGHTS
+from tombola.racing.rules.bets import (
+    FRESH_WEIGHTS,
+    MIXTURE_WEIGHTS,
+    ROUNDING_SLACK,
+    STRATEGY_WEIGHTS,
+)
 from tombola.statements import Conclusion, Counts, Quantity, Reading, Standing, Statement, Verdict
 from tombola.units import Units
 
@@ -53,6 +59,7 @@ class EliminationState(NamedTuple):
     rows               length of the list
     population         infinite if rows are i.i.d. draws
     threshold          wealth at which a bet decides
+    last_row           number of rows after which the race ends; infinite if only calls are limited
     offset             (k,) predicted_mean minus the prediction of the current row
     predicted_mean     (k,) mean prediction over the rows left, the current one included
     predicted_seen     (k,) sum of the present predictions over the rows counted
@@ -79,6 +86,7 @@ class EliminationState(NamedTuple):
     rows: float
     population: float
     threshold: float
+    last_row: float
     offset: Floats | None = None
     predicted_mean: Floats | None = None
     predicted_seen: Floats | None = None
@@ -132,6 +140,8 @@ class Elimination(ABC):
     # (`use_predictions`).
     supports_predictions = False
     has_predictions = False
+    # Whether rows come without end, and only decisions end the race (`never_end`).
+    is_endless = False
 
     def __init__(self, candidates: int, rows: int, population: float, level: float) -> None:
         self.candidates = candidates
@@ -161,6 +171,14 @@ class Elimination(ABC):
         self.has_predictions = True
         self._build()
 
+    def never_end(self) -> None:
+        """Let only decisions end the race, not the number of rows; resets the rule.
+
+        `rows` is then the number of rounds that the bets plan for.
+        """
+        self.is_endless = True
+        self._build()
+
     @abstractmethod
     def init(self) -> Any:
         """Return the state before the first row, built by `initial_state`."""
@@ -177,7 +195,9 @@ class Elimination(ABC):
         k = self.candidates
         zeros = np.zeros(k)
         if weights is None:
-            weights = MIXTURE_WEIGHTS if self.has_predictions else STRATEGY_WEIGHTS
+            weights = STRATEGY_WEIGHTS
+            if self.has_predictions:
+                weights = FRESH_WEIGHTS if math.isinf(self.population) else MIXTURE_WEIGHTS
         common = EliminationState(
             active=np.ones(k),
             total_loss=zeros,
@@ -196,6 +216,7 @@ class Elimination(ABC):
             rows=self.rows,
             population=self.population,
             threshold=threshold,
+            last_row=math.inf if self.is_endless else self.rows,
         )
         if self.has_predictions:
             common = common._replace(

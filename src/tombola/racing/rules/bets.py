@@ -28,6 +28,12 @@ STRATEGY_WEIGHTS = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
 # adjusted losses (loss minus its prediction plus the mean prediction of the rows left). If the
 # predictions are useless, the wealth is at least a fifth of the wealth without them.
 MIXTURE_WEIGHTS = np.concatenate([0.2 * STRATEGY_WEIGHTS, 0.8 * STRATEGY_WEIGHTS])
+# The same on rows drawn with replacement: a tenth bets on the losses by the first strategy. Of the
+# rest, two parts bet by the Kelly rule, seven the planned bet. Chosen on simulated laws of row
+# difficulty (docs/theory/random_answers.md).
+FRESH_WEIGHTS = np.array([0.1, 0.0, 0.0, 0.0, 0.2, 0.0, 0.7, 0.0])
+# Planned bet, in units of the best bet for the least difference that the calls could prove.
+_PLANNED = 1.2
 # Least divisor in the cap of a bet on adjusted losses. It bounds these bets by 0.95 / MIN_REACH:
 # larger ones magnify rounding errors.
 _MIN_REACH = 1e-3
@@ -190,8 +196,20 @@ def _update_adjusted(
         unit = gain / max(-low, _MIN_REACH)
         wealth[4] *= 1.0 + min(_kelly(cautious, variance), cap) * (y - m)
         wealth[5] *= 1.0 + min(_kelly(bold, variance), cap) * (y - m)
-        wealth[6] *= 1.0 + min(unit * _FIXED_BETS[0], cap) * (y - m)
+        large = unit * _FIXED_BETS[0]
+        if state.population == math.inf:
+            large = planned_bet(state.threshold, state.rows, variance)
+        wealth[6] *= 1.0 + min(large, cap) * (y - m)
         wealth[7] *= 1.0 + min(unit * _FIXED_BETS[1], cap) * (y - m)
+
+
+def planned_bet(threshold: float, rounds: float, variance: float) -> float:
+    """Return the bet for a difference that just reaches the threshold in the last round.
+
+    A difference D and a bet D / variance let the logarithm of the wealth grow by D^2 / (2 variance)
+    a round, so D = sqrt(2 variance log(threshold) / rounds).
+    """
+    return _PLANNED * math.sqrt(2.0 * math.log(threshold) / (rounds * variance))
 
 
 def shrunk_edge(excess: float, count: float, variance: float) -> float:

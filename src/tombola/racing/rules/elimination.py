@@ -129,7 +129,7 @@ def count_row(state: Any, losses: Floats) -> None:
 
 def finish(state: Any, target: float) -> None:
     """Set `state.done` if at most `target` candidates, or no row, are left; a kernel."""
-    if n_active(state) <= target or state.rows_seen[0] >= state.rows:
+    if n_active(state) <= target or state.rows_seen[0] >= state.last_row:
         state.done[0] = 1.0
 
 

@@ -183,7 +183,7 @@ def _drop_decided(state: Any, base: int) -> None:
                 drop(state, c, base, state.current_wealth[c])
             else:
                 undecided += 1
-    if undecided == 0 or state.rows_seen[0] >= state.rows:
+    if undecided == 0 or state.rows_seen[0] >= state.last_row:
         state.done[0] = 1.0
 
 

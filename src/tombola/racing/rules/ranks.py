@@ -254,7 +254,7 @@ def _stop_settled(state: Any) -> None:
         elif state.active[a] > 0.0 and ahead >= state.top:
             # More candidates than asked for are proved to be ahead of a.
             drop(state, a, -1, state.threshold)
-    if places >= min(state.top, k) or state.rows_seen[0] >= state.rows:
+    if places >= min(state.top, k) or state.rows_seen[0] >= state.last_row:
         state.done[0] = 1.0
 
 
@@ -461,7 +461,7 @@ def _narrow_place(state: Any, a: int) -> None:
         and _mean_of_smallest(state, 1, a, int(state.rank_range[1]) - 1) >= state.threshold
     ):
         state.rank_range[1] -= 1.0
-    if state.rank_range[0] >= state.rank_range[1] or state.rows_seen[0] >= state.rows:
+    if state.rank_range[0] >= state.rank_range[1] or state.rows_seen[0] >= state.last_row:
         state.done[0] = 1.0
 
 
