@@ -1,5 +1,6 @@
 """Predictions from history: the lemma row by row, guarantees over all orders, injected faults."""
 
+import copy
 import math
 from itertools import permutations
 from typing import Any
@@ -19,10 +20,15 @@ from tombola.paper.extensions.racing import (
 )
 from tombola.racing import Race, RaceSettings
 from tombola.racing.predictions import InformedRule
+from tombola.racing.rules import bets
 from tombola.racing.side_information import SideInformation
 
 # The lists are short, and the fit takes twenty seconds to compile.
 pytestmark = pytest.mark.usefixtures("short_work")
+
+
+# Bets on losses, and on adjusted losses.
+HALVES = (slice(0, 4), slice(4, 8))
 
 
 def cases(count: int, N: int, k: int) -> Any:
@@ -96,6 +102,54 @@ def test_guarantee_with_history_exactly_larger(question: Any) -> None:
     """Lists of 6 rows, compiled: 720 orders of each."""
     with compiled():
         check_guarantee(cases(12, 6, 3), (1e-9, 0.2, 0.6), **question)
+
+
+def known_columns(count: int, N: int, k: int) -> Any:
+    """Yield small pools without history whose last column is known."""
+    for table, side in cases(count, N, k):
+        known = side.known.copy()
+        known[:, -1] = table[:, -1]
+        known[0, 0] = math.nan
+        yield table, SideInformation(known, np.zeros((N, 0)))
+
+
+@pytest.mark.parametrize(("N", "k", "count"), [(4, 3, 4), (4, 2, 8)])
+def test_guarantee_with_known_column_exactly(N: int, k: int, count: int) -> None:
+    """Stakes move between the bets on losses and on adjusted losses."""
+    check_guarantee(known_columns(count, N, k), (1e-9, 0.3))
+
+
+def _stakes_of_the_row(informed: InformedRule, order: Any, i: int, table: Any) -> None:
+    """Move most of the stakes to the bets that win on the row to come: a fault."""
+    ahead = copy.deepcopy(informed)
+    ahead.update(order[i], table[order[i]].copy())
+    # The state of a copy is no view of its memory.
+    before, after = informed.rule.state.wealth, ahead.rule._view(ahead.rule.memory).wealth
+    for bettor in range(len(before)):
+        gains = [after[bettor, half].sum() / before[bettor, half].sum() for half in HALVES]
+        total = before[bettor].sum()
+        for half, is_winner in zip(
+            HALVES, (gains[0] >= gains[1], gains[0] < gains[1]), strict=True
+        ):
+            share = 0.9 if is_winner else 0.1
+            before[bettor, half] *= share * total / before[bettor, half].sum()
+
+
+def test_fault_of_stakes_that_know_the_row_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bets, "_move_stakes", lambda *_: None)
+    table = np.array([[1, 0], [1, 0], [0.5, 0.5], [0, 1], [0, 1]], float)
+    known = np.column_stack([np.full(5, math.nan), table[:, 1]])
+    side = SideInformation(known, np.zeros((5, 0)))
+    assert expected_wealth(table, side)[1] <= 1.0 + 1e-12
+    assert expected_wealth(table, side, fault=_stakes_of_the_row)[1] > 1.05
+
+
+def test_stakes_move_only_without_history() -> None:
+    for table, side in known_columns(1, 5, 2):
+        for history, moves in ((side.history, 1.0), (table, 0.0)):
+            rule = RaceSettings(("a", "b"), level=0.1).rule(5)
+            InformedRule(rule, SideInformation(side.known, history))
+            assert rule.state.moves_stakes == moves
 
 
 def check_guarantee(tables: Any, levels: tuple[float, ...], **question: Any) -> None:

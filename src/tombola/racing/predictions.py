@@ -60,10 +60,11 @@ class _RowSums(NamedTuple):
 class InformedRule:
     """Run an elimination rule with answers on file and history.
 
-    `side` has these tables. Feed rows by `update`, or a whole table by `play`; `rule` is reset, and
-    then changed in place. With history, it also bets on adjusted losses: the loss minus its
-    prediction from history, plus the mean prediction of the rows left. After a fit to n rows,
-    `schedule(n)` is the number of rows at which predictions are fitted again.
+    `side` has these tables. Whole known columns count as history, too. Feed rows by `update`, or a
+    whole table by `play`; `rule` is reset, and then changed in place. With history, it also bets on
+    adjusted losses: the loss minus its prediction from history, plus the mean prediction of the
+    rows left. After a fit to n rows, `schedule(n)` is the number of rows at which predictions are
+    fitted again.
     """
 
     def __init__(
@@ -75,12 +76,15 @@ class InformedRule:
         self.fit: Fit | None = None
         # Whether a column has an unknown answer.
         self._is_unknown = np.isnan(side.known).any(axis=0)
-        if side.history.shape[1]:
+        # Whole known columns tell as much about the rows as history does.
+        whole = side.known[:, ~self._is_unknown]
+        has_history = side.history.shape[1] > 0
+        if has_history:
             _check_history(rule)
-            # Whole known columns tell as much about the rows as history does.
-            whole = side.known[:, ~self._is_unknown]
+        is_known = whole.shape[1] > 0 and self._is_unknown.any() and _can_predict(rule)
+        if has_history or is_known:
             self.fit = new_fit(np.hstack([side.history, whole]), rule.candidates)
-            rule.use_predictions()
+            rule.use_predictions(moves_stakes=not has_history)
         self._losses = np.zeros(rule.candidates)
         self._kernels: dict[Any, Kernel] = {}
         self._initial = _new_sums(side, self.fit)
@@ -485,9 +489,14 @@ def _estimate_variances(errors: Any, active: Any, residual_variance: Any, n: int
                     residual_variance[o, b] = residual_variance[b, o]
 
 
+def _can_predict(rule: Elimination) -> bool:
+    """Return whether the question is about this list, and not about ranks."""
+    return rule.population != math.inf and rule.supports_predictions
+
+
 def _check_history(rule: Elimination) -> None:
-    """Raise unless the question is about this list, and not about ranks."""
-    if rule.population == math.inf or not rule.supports_predictions:
+    """Raise unless the rule can use history."""
+    if not _can_predict(rule):
         reason = "reading='beyond'" if rule.population == math.inf else "this question"
         raise ParameterError(
             "Race: history must come with a question about this list that uses it, got "

@@ -67,6 +67,7 @@ class EliminationState(NamedTuple):
     residual_variance  (k, k) estimated variance of d - g
     fitted_rows        (1,) number of rows of this estimate
     prior_noise        (k,) variance before the first fit; 0 if the whole column is known
+    moves_stakes       1 if wealth moves to the bets with the larger expected growth, else 0
     """
 
     active: Floats
@@ -94,6 +95,7 @@ class EliminationState(NamedTuple):
     residual_variance: Floats | None = None
     fitted_rows: Floats | None = None
     prior_noise: Floats | None = None
+    moves_stakes: float | None = None
 
 
 @cache
@@ -142,6 +144,7 @@ class Elimination(ABC):
     has_predictions = False
     # Whether rows come without end, and only decisions end the race (`never_end`).
     is_endless = False
+    _moves_stakes = False
 
     def __init__(self, candidates: int, rows: int, population: float, level: float) -> None:
         self.candidates = candidates
@@ -161,14 +164,17 @@ class Elimination(ABC):
         self.settle_kernels = {"view": self._view, "settle": type(self).settle}
         self._loops: dict[Any, Kernel] = {}
 
-    def use_predictions(self) -> None:
+    def use_predictions(self, *, moves_stakes: bool = False) -> None:
         """Bet on adjusted losses too, from the first row; resets the rule.
 
         An adjusted loss is the loss minus its prediction, plus the mean prediction of the rows
         left. Four fifths of the wealth of every bettor then bet on these. `InformedRule` calls it,
         and writes the predictions into `state`.
+
+        moves_stakes: let the expected growth divide the wealth instead, row by row.
         """
         self.has_predictions = True
+        self._moves_stakes = moves_stakes
         self._build()
 
     def never_end(self) -> None:
@@ -227,6 +233,7 @@ class Elimination(ABC):
                 residual_variance=np.zeros((k, k)),
                 fitted_rows=np.zeros(1),
                 prior_noise=zeros,
+                moves_stakes=float(self._moves_stakes),
             )
         return _state_type(type(self).__name__, tuple(own))(*common, *own.values())
 

@@ -50,6 +50,10 @@ _PRIOR_FITTED = 2.0
 MIN_VARIANCE = 1e-6
 # Bets of the third and fourth strategy: large for clear differences, small for noisy ones.
 _FIXED_BETS = (0.8, 0.3)
+# Least share of the wealth on losses, and on adjusted losses, where stakes move; and the least
+# wealth that is moved.
+_LEAST_SHARE = 0.1
+_MIN_STAKE = 1e-30
 # Largest share of its wealth that a strategy may lose in one row. Below 1, so that no strategy goes
 # bankrupt, and near 1, because the cap limits how fast the wealth grows on clear differences.
 MAX_LOSS_SHARE = 0.95
@@ -103,6 +107,7 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
     predictions, `state.wealth` has 8 columns instead of 4; the second half bets on adjusted losses:
     minus their predictions, plus the mean prediction of the rows left.
     """
+    _move_stakes(state, state.offset, bettor, b, o, lead, shift)
     _update_adjusted(state, state.offset, bettor, b, o, lead, d, shift)
     return update_wealth(state, bettor, lead, d, shift)
 
@@ -210,6 +215,42 @@ def planned_bet(threshold: float, rounds: float, variance: float) -> float:
     a round, so D = sqrt(2 variance log(threshold) / rounds).
     """
     return _PLANNED * math.sqrt(2.0 * math.log(threshold) / (rounds * variance))
+
+
+@no_inline
+def _move_stakes(
+    state: Any, offset: Any, bettor: int, b: int, o: int, lead: float, shift: float
+) -> None:
+    """Move wealth between the bets on losses and on adjusted losses, by their expected growth.
+
+    The total does not change, and only past rows are used: any such rule is valid. Without it a
+    known incumbent that is not the leader would cost most of the wealth. Only where
+    `state.moves_stakes` is 1; without predictions `offset` is None, and Numba leaves out the body.
+    """
+    if offset is None or state.moves_stakes == 0.0:
+        return
+    n = state.rows_seen[0]
+    population = state.population
+    gain = _gain(state)
+    m, low, variance, excess = _outlook(state, b, o, lead, shift)
+    edge = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
+    adjusted = largest_growth(edge, variance, m - low)
+    m = shift if population == math.inf else (population * shift - lead) / (population - n)
+    variance = (0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0)
+    edge = gain * shrunk_edge(gain * (lead - n * shift), gain * n + PRIOR_ROWS, variance)
+    plain = largest_growth(edge, variance, 1.0 + m)
+    squares = adjusted * adjusted + plain * plain
+    share = adjusted * adjusted / max(squares, _MIN_STAKE)
+    share = min(max(share, _LEAST_SHARE), 1.0 - _LEAST_SHARE)
+    wealth = state.wealth[bettor]
+    half = wealth.size // 2
+    on_losses = total_wealth(wealth[:half])
+    on_adjusted = total_wealth(wealth[half:])
+    if on_losses > _MIN_STAKE and on_adjusted > _MIN_STAKE:
+        total = on_losses + on_adjusted
+        for j in range(half):
+            wealth[j] *= (1.0 - share) * total / on_losses
+            wealth[half + j] *= share * total / on_adjusted
 
 
 def shrunk_edge(excess: float, count: float, variance: float) -> float:
