@@ -15,16 +15,19 @@ import shutil
 import sqlite3
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from fuzz.driver import damage
 from tombola.tables import read_table
+from tombola.tables.formats import delimited
 from tombola.tables.formats.logs import read_logs
 from tombola.tables.options import ReadOptions
 from tombola.tables.summary import summarise_table
@@ -48,12 +51,26 @@ def tables(path: Path, seed: int) -> str:
     """Damage a table and read it; return "same", "other", or "wrong" if a checksum was ignored."""
     kind = sorted(table_files())[seed % len(table_files())]
     file = write_file(path, kind, damage(table_files()[kind], seed))
-    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+    with (
+        warnings.catch_warnings(),
+        contextlib.redirect_stderr(io.StringIO()),
+        _small_blocks("blocks" in kind),
+    ):
         warnings.simplefilter("ignore")
         now = read_back(file)
     if now == expected(kind):
         return "same"
     return "wrong" if kind in CHECKSUMMED else "other"
+
+
+@contextlib.contextmanager
+def _small_blocks(small: bool) -> Iterator[None]:
+    """Read a text table in blocks as if it were large."""
+    sizes = {"_CHUNK_ROWS": 4, "_BLOCK_BYTES": 300} if small else {}
+    with contextlib.ExitStack() as patches:
+        for name, size in sizes.items():
+            patches.enter_context(mock.patch.object(delimited, name, size))
+        yield
 
 
 def read_back(file: Path) -> Content:
@@ -157,6 +174,8 @@ def _texts() -> dict[str, bytes]:
         "wide.csv": _text(wide()),
         "long.csv": _text(long()),
         "wide.tsv": _text(wide(), "\t"),
+        "blocks.csv": _text(wide()),
+        "blocks.crlf.csv": _text(long()).replace(b"\n", b"\r\n"),
         "semicolons.txt": _text(long(), ";"),
         "utf16.csv": _text(wide()).decode().encode("utf-16"),
         "csv.gz": gzip.compress(_text(wide())),
@@ -243,6 +262,39 @@ def _bases() -> dict[str, bytes]:
     return found | {"xlsx": _into(book.save)}
 
 
+def _inspect_logs(values: list[float]) -> dict[str, bytes]:
+    """Return a log of inspect_ai in both of its formats; none without the package."""
+    if find_spec("inspect_ai") is None:
+        return {}
+    log, scorer = import_module("inspect_ai.log"), import_module("inspect_ai.scorer")
+    samples = [
+        log.EvalSample(
+            # The package sorts by these.
+            id=f"row {place:02}",
+            epoch=1,
+            input=f"input {place}",
+            target="",
+            scores={"acc": scorer.Score(value=1 - loss)},
+        )
+        for place, loss in enumerate(values)
+    ]
+    spec = log.EvalSpec(
+        created="2026-01-01T00:00:00+00:00",
+        task="task",
+        dataset=log.EvalDataset(),
+        model="a",
+        config=log.EvalConfig(),
+    )
+    whole = log.EvalLog(eval=spec, status="success", samples=samples)
+    contents = {}
+    for kind in ("eval", "json"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"log.{kind}"
+            log.write_eval_log(whole, str(path))
+            contents[f"inspect.log.{kind}"] = path.read_bytes()
+    return contents
+
+
 def _logs() -> dict[str, bytes]:
     table = long()
     answers = list(zip(table["id"], table["action"], table["loss"], strict=True))
@@ -255,7 +307,22 @@ def _logs() -> dict[str, bytes]:
         for row, name, loss in answers
         if name == "a"
     ]
+    instances = [
+        {
+            "evaluation_id": "e",
+            "model_id": "a",
+            "evaluation_name": "task",
+            "sample_id": row,
+            "input": {"raw": row, "reference": []},
+            "evaluation": {"score": 1 - loss, "is_correct": False},
+            "metadata": {"lm_eval_metrics": json.dumps({"acc": 1 - loss})},
+        }
+        for row, name, loss in answers
+        if name == "a"
+    ]
     return {
+        **_inspect_logs([loss for _, name, loss in answers if name == "a"]),
+        "instances.log.jsonl": "".join(map("{}\n".format, map(json.dumps, instances))).encode(),
         "log.csv": _text({"candidate": table["action"], "row": table["id"], "loss": table["loss"]}),
         "log.json": json.dumps({"results": {"results": results}}).encode(),
         "log.jsonl": "".join(json.dumps(sample) + "\n" for sample in samples).encode(),
