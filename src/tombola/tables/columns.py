@@ -2,12 +2,12 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from string import ascii_letters
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,33 @@ class CellRef(NamedTuple):
 
     row: int
     text: str
+
+
+class IntegerTexts(Sequence[str]):
+    """The texts of whole numbers, made when they are asked for: few of them ever are.
+
+    >>> texts = IntegerTexts(np.array([1.0, 20.0]))
+    >>> list(texts), texts[1], "20" in texts
+    (['1', '20'], '20', True)
+    """
+
+    def __init__(self, numbers: Floats) -> None:
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> "IntegerTexts": ...
+    def __getitem__(self, place: int | slice) -> "str | IntegerTexts":
+        if isinstance(place, slice):
+            return IntegerTexts(self._numbers[place])
+        return str(int(self._numbers[place]))
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, self._numbers.astype(np.int64).tolist())
 
 
 class Column(NamedTuple):

@@ -5,7 +5,7 @@ They are left out only if both name and values say so. One of the two alone give
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,10 @@ from tombola.tables.names import (
 from tombola.tables.options import ReadOptions
 from tombola.tables.question import Question
 
+# Digits -> 9: labels such as q12 and q13 become equal, and have the same words.
+_NINES = str.maketrans("012345678", "9" * 9)
+# Styles of labels if all but two have the same.
+_MAX_STYLES = 3
 # Share of the rows in which a column must equal the function: single cells may have been edited.
 _MIN_SHARE = 0.95
 # Rows in which a column with and without a telling name must agree with the function; fewer agree
@@ -102,18 +106,20 @@ def without_summary_rows(
         return table, mask, []
     notes = []
     labels = None if label is None else _labels(label)
-    # No word of a summary ends with a digit; most ids do, and need not be taken apart.
-    labelled = [
-        row
-        for row, text in enumerate(labels or ())
-        if not text[-1:].isdigit() and is_summary_label(text)
-    ]
+    shapes = [label.translate(_NINES) for label in labels or ()]
+    # No word of a summary ends with a digit.
+    summaries = {
+        shape
+        for shape in dict.fromkeys(shapes)
+        if not shape[-1:].isdigit() and is_summary_label(shape)
+    }
+    labelled = [row for row, shape in enumerate(shapes) if shape in summaries] if summaries else []
     doubtful: list[int] = []
     numeric = [
         c for c in table.columns if c is not label and c.first_invalid is None and c.n_numbers > 1
     ]
     if labels is not None and options.actions is None:
-        doubtful += _odd_rows(numeric, labels, labelled)
+        doubtful += _odd_rows(numeric, labels, shapes, labelled)
     for row in labelled:
         function = _function_of_rows(numeric, row, [other for other in labelled if other != row])
         if function and row in (0, table.rows - 1) and labels is not None:
@@ -147,26 +153,29 @@ def without_summary_rows(
 
 
 def _odd_rows(
-    numeric: Sequence[Column], labels: Sequence[str], labelled: Sequence[int]
+    numeric: Sequence[Column],
+    labels: Sequence[str],
+    shapes: Sequence[str],
+    labelled: Sequence[int],
 ) -> list[int]:
-    """Return rows that may be no rows, by a word of their label, or its style, and their numbers."""
+    """Return rows that may be no rows, by a word of their label, or its style, and their numbers.
+
+    shapes: the labels with 9 for every digit, of which a large table has few.
+    """
     last = len(labels) - 1
-    named = [
-        row for row in range(last + 1) if row not in labelled and has_summary_word(labels[row])
-    ]
+    counts = Counter(shapes)
+    words: set[str] = set()
+    if has_summary_word("\n".join(counts)):
+        words = {shape for shape in counts if has_summary_word(shape)}
+    known = set(labelled)
+    named = [row for row, shape in enumerate(shapes) if shape in words and row not in known]
     # Where many labels have such a word, it tells nothing.
     if len(named) > _MAX_ODD_SHARE * len(labels):
         named = []
-    patterns = Counter(map(_pattern, labels))
-    usual, count = patterns.most_common(1)[0]
-    styled = [
-        row
-        for row in (0, last)
-        if "9" in usual
-        and count >= max(_MIN_STYLED_ROWS, last - 1)
-        and _pattern(labels[row]) != usual
-    ]
-    others = np.array([row not in {*named, *styled, *labelled, 0, last} for row in range(last + 1)])
+    usual = _usual_pattern(counts, max(_MIN_STYLED_ROWS, last - 1))
+    styled = [row for row in (0, last) if "9" in usual and _pattern(labels[row]) != usual]
+    others = np.ones(last + 1, dtype=bool)
+    others[[*named, *styled, *labelled, 0, last]] = False
     extreme = [
         row
         for row in {0, last, *named}
@@ -190,6 +199,17 @@ def _is_extreme(
         float(c.numbers[row]) > ratio * float(np.nanmax(np.abs(c.numbers[others]), initial=0.0))
         for c in filled
     )
+
+
+def _usual_pattern(counts: Mapping[str, int], least: int) -> str:
+    """Return the style that at least `least` labels have, all but two; "" if none."""
+    patterns: Counter[str] = Counter()
+    for shape, count in counts.items():
+        patterns[_pattern(shape)] += count
+        if len(patterns) > _MAX_STYLES:
+            return ""
+    usual, count = patterns.most_common(1)[0]
+    return usual if count >= least else ""
 
 
 def _pattern(label: str) -> str:

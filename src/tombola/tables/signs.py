@@ -251,10 +251,11 @@ def _function(values: Floats, at: int) -> str:
             continue
         if (np.abs(column - numbers) <= tolerance).all():
             return f"it is the {name} of the others in every row"
+    is_binary = _are_binary(values)
     for other in others.T:
         if (column == other).all() and column.min() < column.max():
             return "it equals another column in every row"
-        if {*np.unique(values).tolist()} <= {0.0, 1.0} and (column == 1 - other).all():
+        if is_binary and (column == 1 - other).all():
             return "it is 1 where another column is 0, and the other way round"
     return ""
 
@@ -272,9 +273,13 @@ def _beyond_all(values: Floats, at: int) -> str:
     return ""
 
 
+def _are_binary(values: Floats) -> bool:
+    return bool(((values == 0) | (values == 1)).all())
+
+
 def _other_share(values: Floats, at: int) -> str:
     """Return a reason if the share of ones stands apart from that of all others."""
-    if not {*np.unique(values).tolist()} <= {0.0, 1.0}:
+    if not _are_binary(values):
         return ""
     shares = values.mean(axis=0)
     others = np.delete(shares, at)

@@ -258,11 +258,10 @@ def tokens(name: str) -> list[str]:
     (['prompt', 'length'], ['n', 'tokens'], ['lange', 'cm'], ['gpt', '4o'])
     """
     split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
-    plain = "".join(
-        letter
-        for letter in unicodedata.normalize("NFKD", split)
-        if not unicodedata.combining(letter)
-    )
+    plain = split
+    if not split.isascii():
+        letters = unicodedata.normalize("NFKD", split)
+        plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return [word for word in re.split(r"[\W_]+", plain.lower().replace("ß", "ss")) if word]
 
 

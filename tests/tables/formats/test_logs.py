@@ -349,6 +349,8 @@ BAD = [
     ("a.csv", ",".join(["n" * 10_000, "m" * 10_000]) + "\n", "nnn..., mmm"),
     ("a.csv", "", "got none"),
     ("a.eval", "no zip at all", ""),
+    # The version that a zip archive needs is 6.7, as damage may say.
+    ("a.eval", "PK\x03\x04PK\x01\x02\x3f\x03\x43\x00", ""),
     ("none.csv", None, ""),
 ]
 

@@ -9,9 +9,21 @@ from typing import Any
 import numpy as np
 
 from tombola.errors import TableError
-from tombola.tables.columns import CellRef, Column, Columns, check_unique_names, parse_column
+from tombola.tables.columns import (
+    PLAIN,
+    CellRef,
+    Column,
+    Columns,
+    IntegerTexts,
+    check_unique_names,
+    parse_column,
+    parse_text_column,
+)
 from tombola.tables.input_checks import import_optional
 from tombola.tables.options import ReadOptions
+
+# Whole numbers up to this size are exact in float64.
+_MAX_EXACT = 1 << 53
 
 
 def read_frame(frame: Any, source: str) -> Columns:
@@ -95,9 +107,17 @@ def _read_arrow(path: Path, name: str, read: Callable[[], Any]) -> Columns:
 
 
 def _column(name: str, series: Any, narwhals: Any) -> Column:
-    is_number = series.dtype.is_numeric() or series.dtype == narwhals.Boolean
-    # Integers stay Python integers, since ids of 64 bits are not exact in float64.
-    if series.dtype.is_integer() or not is_number:
+    dtype = series.dtype
+    if dtype == narwhals.String:
+        texts = [text or "" for text in series.to_list()]
+        return parse_text_column(name, texts, keep_texts=True)
+    is_number = dtype.is_numeric() or dtype == narwhals.Boolean
+    if dtype.is_integer() and _are_exact(series, narwhals):
+        numbers = np.array(series.cast(narwhals.Float64).to_numpy(), dtype=np.float64)
+        first = CellRef(0, f"{numbers[0]:.0f}")
+        return Column(name, numbers, IntegerTexts(numbers), notations={PLAIN: first})
+    # Other integers stay Python integers, since ids of 64 bits are not exact in float64.
+    if dtype.is_integer() or not is_number:
         try:
             cells = list(series.to_list())
         except (ArithmeticError, LookupError, OSError, TypeError, ValueError):  # dates out of range
@@ -107,6 +127,13 @@ def _column(name: str, series: Any, narwhals: Any) -> Column:
     return Column(
         name, numbers, None, _first(np.isinf(numbers), "inf"), _first(np.isnan(numbers), "nothing")
     )
+
+
+def _are_exact(series: Any, narwhals: Any) -> bool:
+    """Return whether all integers, none of them missing, are exact in float64."""
+    if series.null_count() or not len(series):
+        return False
+    return -_MAX_EXACT <= int(series.min()) and int(series.max()) <= _MAX_EXACT
 
 
 def _first(mask: Any, text: str) -> CellRef | None:
