@@ -187,7 +187,6 @@ def test_lone_surrogates_are_written_visibly(tmp_path: Path) -> None:
     [
         (("compare", "t.csv", "--out", "t.csv"), "ends in .html"),
         (("compare", "hostile.csv", "--out", "pipe.html"), "a named pipe"),
-        (("race", "table", "none.csv", "--out", "absent/t.csv"), "no folder"),
         *(
             ((command, "t.db::t", *more, "--out", "link.html"), "is read")
             for command, *more in (

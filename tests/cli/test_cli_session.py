@@ -58,8 +58,7 @@ def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
     assert "the oldest is ticket 2 (b on p" in session("status", "r")
     now = json.loads(session("status", "r", "--json"))
     assert (now["loss"], [one["ticket"] for one in now["pending"]]) == (1.25, [2])
-    assert session("report", "r", "--out", "page.html") == "Written: page.html\n"
-    assert session("report", "r") == "Written: r.html\n"
+    assert session("status", "r", "--out", "page.html").endswith("Written: page.html\n")
     page = (tmp_path / "page.html").read_text()
     assert page.count("<svg") == 2
     assert "http://" not in page.replace("http://www.w3.org", "")
@@ -112,7 +111,7 @@ def test_amend_cancel_export(session: Callable[..., str], tmp_path: Path) -> Non
 def test_output_never_replaces_session_file(session: Callable[..., str], tmp_path: Path) -> None:
     start(session, file="r.csv")
     before = (tmp_path / "r.csv").read_bytes()
-    for command in ("report", "export"):
+    for command in ("status", "export"):
         with pytest.raises(TombolaError):
             session(command, "r.csv", "--out", "r.csv")
     assert (tmp_path / "r.csv").read_bytes() == before

@@ -80,7 +80,7 @@ MISTAKES = {
     "session record calls.run --csv half.csv": "half.csv, line 2",
     "session record calls.run --csv bare.csv": "--outcome 'result'",
     "session cancel calls.run 3": "issued",
-    "session report calls.run --out page.txt": ".html",
+    "session status calls.run --out page.txt": ".html",
 }
 
 
@@ -123,7 +123,7 @@ ONE_ROW = [
     "session status one.run",
     "session record one.run 1 --loss 1",
     "session status one.run",
-    "session report one.run --out one.html",
+    "session status one.run --out one.html",
     "session export one.run --out all.csv",
     "audit one_row.csv --best",
     "audit one_row.csv 'mean(a_loss) < 0.5'",

@@ -97,7 +97,7 @@ def test_status_is_sure_only_when_it_is_proved(file: SessionFile) -> None:
     )
     assert line(file, "Ahead").startswith("Ahead: write, mean score 8 in ")
     assert "; next: call, mean score 2 in " in line(file, "Ahead")
-    assert status_lines(file.status(), "r")[-1] == "  tombola session report r --out report.html"
+    assert status_lines(file.status(), "r")[-1] == "  tombola session status r --out report.html"
 
 
 def test_action_ahead_has_the_best_mean_on_every_surface(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def run_live(
     counts = CallCounts()
     with opened as file:
         if is_race_file(rows):
-            file.raise_limits(max_calls=live.max_calls, max_cost=live.max_cost)
+            file.set_limits(max_calls=live.max_calls, max_cost=live.max_cost)
         race = run_commands(
             file, evaluator, live.workers, None, log, counts, f"tombola gate {file.path}"
         )

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from tombola.racing import RaceSettings
     from tombola.units import Kind
 
-# The rule of every page of --out.
-REPLACED = "An existing page is replaced."
 # Option --force of commands that write a table.
 Force = Annotated[bool, typer.Option("--force", help="Replace the table if it exists.")]
 # Option --seed; every random number of a command depends on it.
@@ -43,6 +41,11 @@ Workers = Annotated[int, typer.Option(help="Number of threads.", min=1)]
 # Option --out of commands that write a page.
 Page = Annotated[
     Path | None, typer.Option(help="HTML page to write; an earlier page of tombola is replaced.")
+]
+# Option --out of commands that write a page or its data.
+PageOrData = Annotated[
+    Path | None,
+    typer.Option(help="HTML page to write, or .json with its data; an earlier one is replaced."),
 ]
 # Option --json: machines read the output instead of people.
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -82,6 +85,23 @@ def check_page(out: Path | None, *inputs: str) -> None:
         )
     # The file of FILE::TABLE is FILE.
     check_output_path(out, *inputs, *(table.partition("::")[0] for table in inputs))
+
+
+def check_report(out: Path | None, file: Path, url: str) -> None:
+    """Raise an error unless the report of a session or race file can be written to `out`."""
+    from tombola._files import check_output_path
+
+    if out is None:
+        return
+    if url:
+        raise ParameterError(
+            "status: expected either --out or --url, got both; the server has this page itself, "
+            "open its address in a browser."
+        )
+    if out.suffix.lower() == ".json":
+        check_output_path(out, file)
+    else:
+        check_page(out, str(file))
 
 
 def check_table(out: Path, *inputs: str | Path, force: bool) -> None:

@@ -132,6 +132,15 @@ def show_result(facts: Any, *lines: str, as_json: bool, soft: bool = False) -> N
         show_lines(lines, soft=soft)
 
 
+def write_report(out: Path, text: str, file: Path, *, as_json: bool) -> None:
+    """Write the report of a session or race file, and print its path unless JSON is printed."""
+    from tombola._files import write_atomic
+
+    write_atomic(out, text, file)
+    if not as_json:
+        show(written_line(out), soft=True)
+
+
 def show_lines(lines: Iterable[str], *, soft: bool = False) -> None:
     """Print lines; those that start with two spaces are commands, never broken."""
     for line in lines:

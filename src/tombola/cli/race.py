@@ -23,16 +23,15 @@ from tombola._formatting import (
 from tombola.cli.help import App
 from tombola.cli.options import (
     CORES,
-    REPLACED,
     Baseline,
     Better,
     By,
     Force,
     Json,
     MakeSettings,
-    MaxCalls,
     MaxCost,
     Page,
+    PageOrData,
     Question,
     RankOf,
     ReissueAfter,
@@ -43,7 +42,7 @@ from tombola.cli.options import (
     Workers,
     check_page,
     check_reissue_after,
-    check_table,
+    check_report,
     split_commas,
     with_race_options,
 )
@@ -56,6 +55,7 @@ from tombola.cli.printing import (
     show_cells,
     show_lines,
     show_result,
+    write_report,
 )
 from tombola.cli.session import ID_HELP, LIST_HELP, other_id_text
 from tombola.cli.table_options import (
@@ -348,6 +348,7 @@ def verify(file: _File, as_json: Json = False) -> None:
 @app.command()
 def status(
     file: _File,
+    out: PageOrData = None,
     exit_code: Annotated[
         bool,
         typer.Option(
@@ -367,11 +368,13 @@ def status(
 ) -> None:
     """Print verdict and standings of a race so far, and calls without an answer.
 
-    Exit status 0; with --exit-code 0 if the answer is proved, 1 if it is refuted, and 3 if it is
-    undecided.
+    With --out also write a page with standings, savings, and how to verify; all answers are written
+    by `race export`. Exit status 0; with --exit-code 0 if the answer is proved, 1 if it is refuted,
+    and 3 if it is undecided.
     """
     from tombola.racing.report import RaceReport, run_times
 
+    check_report(out, file, url)
     report = None
     times = []
     with open_list("race", file, url, token) as work, work.reading():
@@ -394,40 +397,12 @@ def status(
             show(f"Read once, by constant bets: {facts['expected']['text']}")
         show_lines(open_ticket_lines("race", waiting, file, url, scores=scores))
         _show_run_times(times)
+    if out is not None and report is not None:
+        is_json = out.suffix.lower() == ".json"
+        text = json.dumps(report.to_json(), indent=1) if is_json else report.to_html()
+        write_report(out, text, file, as_json=as_json)
     if exit_code:
         raise typer.Exit(_EXIT_CODES[facts["proved"]])
-
-
-@app.command()
-def report(
-    file: _File,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help=f"Output: .html page, or .json. Default: my.html for my.race. {REPLACED}"
-        ),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Write a page about the race: standings, savings, how to verify.
-
-    The suffix of --out decides: .html for a page, .json for its data. All answers are written by
-    `race export`.
-    """
-    from tombola._files import check_output_path, write_atomic
-    from tombola.racing.report import RaceReport
-
-    out = out or file.with_name(f"{file.name.removesuffix('.race')}.html")
-    is_json = out.suffix.lower() == ".json"
-    if is_json:
-        check_output_path(out, file)
-    else:
-        check_page(out, str(file))
-    with open_list("race", file) as race_file:
-        page = RaceReport.from_file(race_file)
-    text = json.dumps(page.to_json(), indent=1) if is_json else page.to_html()
-    write_atomic(out, text, file)
-    show_result({"page": str(out)}, written_line(out), as_json=as_json, soft=True)
 
 
 @app.command()
@@ -478,7 +453,7 @@ def run(
     """Run commands until the best candidate is proved, or another question answered.
 
     Prints a line per row and the verdict, and stores all answers in --file. `race run FILE`
-    continues with the commands in the file; a higher --max-calls or --max-cost raises the limit.
+    continues with the commands in the file; --max-calls or --max-cost change its limit.
 
     Exits with 0 if the question is answered (a gate: passed), 1 if a gate is refuted, 3 if it is
     undecided, and 2 on bad input, a number outside of --range, or a candidate whose calls all
@@ -566,8 +541,11 @@ def run(
         opened = RaceFile.at(file, chosen, row_list.ids, stored, side, strata)
     with opened as race_file:
         if continues:
+            race_file.set_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
+            if not race_file.evaluator_config.get("commands") and limits.has_limit:
+                _show_new_limit(race_file, as_json=as_json)
+                return
             evaluator = stored_evaluator(race_file, timeout, retries)
-            race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
 
         now = run_commands(
             race_file, evaluator, workers, max_seconds, log, counts, f"tombola race run {file}"
@@ -596,32 +574,17 @@ def run(
     raise typer.Exit(_EXIT_CODES[now.proved])
 
 
-@app.command()
-def extend(
-    file: _File,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    as_json: Json = False,
-) -> None:
-    """Raise the total of --max-calls or --max-cost of a race, so that it can go on.
-
-    No call is made: `tombola race run FILE` continues. The guarantee stays: it holds after every
-    row, whenever you look and continue. The log keeps the earlier limit. Prints the file, its
-    limits and the summary of the race.
-    """
-    if max_calls is None and max_cost is None:
-        raise ParameterError(
-            "race extend: expected a new limit, got none; write --max-cost 50 or --max-calls 500."
-        )
-    with open_list("race", file) as race_file, race_file.writing():
-        race_file.raise_limits(max_calls=max_calls, max_cost=max_cost)
-        settings = race_file.settings
-        summary = race_file.summary()
+def _show_new_limit(race_file: "RaceFile", *, as_json: bool) -> None:
+    """Print the limits of a race whose calls are made by hand, and how it goes on."""
+    settings = race_file.settings
     limits = (("--max-calls", settings.max_calls), ("--max-cost", settings.max_cost))
     texts = [f"{name} {value:g}" for name, value in limits if value is not None]
+    path = str(race_file.path)
     show_result(
-        {"file": str(file), "max_calls": settings.max_calls, "max_cost": settings.max_cost},
-        f"{file}: {', '.join(texts)}; {summary}",
+        {"file": path, "max_calls": settings.max_calls, "max_cost": settings.max_cost},
+        f"{path}: {', '.join(texts)}; {race_file.summary()}",
+        "The next calls to make:",
+        f"  tombola race next {path}",
         as_json=as_json,
     )
 
@@ -754,65 +717,6 @@ def check_calls(
         )
 
 
-@app.command("table")
-def table_(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Logs of inspect_ai or lm-eval, promptfoo results, Every Eval Ever, long CSV."
-        ),
-    ],
-    out: Annotated[Path, typer.Option(help="The CSV to write: one column per candidate.")],
-    metric: Annotated[
-        str,
-        typer.Option(
-            help="The metric to use, if there are several; of lm-eval also METRIC,FILTER."
-        ),
-    ] = "",
-    unfinished: Annotated[
-        bool,
-        typer.Option(
-            "--unfinished", help="Read logs of runs that were cancelled, or ended in an error."
-        ),
-    ] = False,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
-    """Convert evaluation logs of other programs to a table.
-
-    The CSV, --out, has a column id and one column per candidate, in the unit of the metric.
-    """
-    from tombola._files import write_atomic
-    from tombola._formatting import csv_text
-    from tombola.tables.formats.logs import log_paths, read_logs
-    from tombola.tables.options import ReadOptions
-
-    check_table(out, *files, force=force)
-    paths = [path for file in files for path in log_paths(file)]
-    parsed = read_logs(paths, ReadOptions(value=metric or None, unfinished=unfinished))
-    rows = [
-        [name, *["" if number != number else f"{number:.17g}" for number in numbers]]
-        for name, numbers in zip(parsed.ids or (), parsed.values.tolist(), strict=True)
-    ]
-    write_atomic(out, csv_text([["id", *parsed.names], *rows]), *files)
-    next_step = ["Simulate a race on it:", f"  tombola race plan {out} --{parsed.kind}"]
-    if len(parsed.names) < 2:
-        next_step = ["A race needs at least two candidates: give the log of another too."]
-    show_result(
-        {
-            "table": str(out),
-            "rows": len(rows),
-            "candidates": list(parsed.names),
-            "kind": parsed.kind,
-            "metric": parsed.unit,
-        },
-        f"{out}: {parsed.unit} of {plural(len(parsed.names), 'candidate')} on "
-        f"{plural(len(rows), 'row')}. {next_step[0]}",
-        *next_step[1:],
-        as_json=as_json,
-    )
-
-
 def _side_of_list(
     row_list: "RowList",
     settings: "RaceSettings",
@@ -914,11 +818,10 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
     for word, now, before in limit_history(report):
         if before:
             show(
-                f"The limit of {word} is {now:,.6g}; it was raised from "
-                f"{', '.join(f'{item:,.6g}' for item in before)}."
+                f"The limit of {word} is {now:,.6g}; it was "
+                f"{', '.join(f'{item:,.6g}' for item in before)} before."
             )
-    has_commands = bool((report.evaluator_config or {}).get("commands"))
-    _show_limit(race, f"tombola race {'run' if has_commands else 'extend'} {file}")
+    _show_limit(race, f"tombola race run {file}")
 
 
 def _show_standings(facts: dict[str, Any], settings: "RaceSettings") -> None:

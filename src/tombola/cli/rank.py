@@ -264,9 +264,8 @@ def _read_logs(
 
     if options.by:
         raise ParameterError(
-            "--clusters: expected a table, got evaluation logs; convert them with tombola race "
-            "table, add the column, "
-            "and rank that table."
+            "--clusters: expected a table, got evaluation logs; write a table with the columns "
+            "model, question, score and that of the clusters."
         )
     paths = [path for file in files for path in log_paths(Path(file))]
     parsed = read_logs(paths, options._replace(runs=True))

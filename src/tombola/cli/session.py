@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola._formatting import note_line, plural, written_line
+from tombola._formatting import note_line, plural
 from tombola.cli.help import App
 from tombola.cli.options import (
-    REPLACED,
     Force,
     Json,
     LiveSeed,
+    Page,
     ReissueAfter,
     Token,
     Url,
     check_page,
+    check_report,
 )
-from tombola.cli.printing import show, show_cells, show_result
+from tombola.cli.printing import show, show_cells, show_result, write_report
 from tombola.cli.session_text import suggested_count
 from tombola.cli.work_list import (
     Again,
@@ -377,45 +378,35 @@ def verify(file: _File, as_json: Json = False) -> None:
 @app.command()
 def status(
     file: _File,
+    out: Page = None,
     url: Url = "",
     token: Token = "",
     as_json: Json = False,
 ) -> None:
     """Print progress and estimates of a session in plain words, then the details.
 
-    The details have the plays, mean and confidence interval of each action.
+    The details have the plays, mean and confidence interval of each action. With --out also write a
+    page with tables and charts.
     """
     from tombola.cli.session_text import status_lines
+    from tombola.worklists.session_page import session_page
     from tombola.worklists.session_status import Status
 
+    check_page(out, str(file))
+    check_report(out, file, url)
+    page = ""
     with open_list("session", file, url, token) as session:
         facts = session.to_json()
         units = session.describe().units
+        if out is not None:
+            page = session_page(session)
     now = Status.from_json(facts, units)
     lines = status_lines(now, str(file), url)
     show_result({**facts, "text": lines}, *lines, "", as_json=as_json)
     if not as_json:
         _print_status(now)
-
-
-@app.command()
-def report(
-    file: _File,
-    out: Annotated[
-        Path | None,
-        typer.Option(help=f"HTML page to write. Default: my.html for my.run. {REPLACED}"),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Write an HTML page with the tables and charts of the session."""
-    from tombola._files import write_atomic
-    from tombola.worklists.session_page import session_page
-
-    out = out or file.with_name(f"{file.name.removesuffix('.run')}.html")
-    check_page(out, str(file))
-    with open_list("session", file) as session:
-        write_atomic(out, session_page(session), file)
-    show_result({"page": str(out)}, written_line(out), as_json=as_json, soft=True)
+    if out is not None:
+        write_report(out, page, file, as_json=as_json)
 
 
 def other_id_text(row_list: "RowList", id_column: str) -> str:

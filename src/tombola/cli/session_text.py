@@ -112,5 +112,5 @@ def _next_step(now: "Status", file: str, at: str) -> list[str]:
         return ["Next: record the pending outcomes."]
     return [
         "Next: all rows are done; write the report:",
-        f"  tombola session report {file} --out report.html",
+        f"  tombola session status {file} --out report.html",
     ]

@@ -97,12 +97,9 @@ _SUBCOMMANDS = {
         "record",
         "export",
         "status",
-        "report",
         "run",
-        "extend",
-        "table",
     ),
-    "session": ("start", "next", "record", "amend", "cancel", "export", "status", "report"),
+    "session": ("start", "next", "record", "amend", "cancel", "export", "status"),
 }
 
 

@@ -317,17 +317,17 @@ class Race(ProcessBound, Answers):
         number = self._check_ticket(answer.ticket)
         return self._check_answer(number, answer.loss, answer.cost, failed=answer.failed)
 
-    def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        """Raise the limits of a race, which then goes on; None keeps a limit.
+    def set_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
+        """Change the limits of a race, which goes on if they are higher; None keeps a limit.
 
-        ParameterError if a new limit is lower than the present one, or if there is no present one.
         The evidence holds at all times simultaneously, so a race may go on after a look at its
-        answers.
+        answers. ParameterError if answers may be random, and a new limit is lower than the present
+        one or the first one.
 
         >>> race = Race(["a", "b"], rows=9, max_calls=2, seed=1)
         >>> len(race.calls(4)), len(race.calls(4))
         (2, 0)
-        >>> race.raise_limits(max_calls=5)
+        >>> race.set_limits(max_calls=5)
         >>> len(race.calls(4))
         3
         """

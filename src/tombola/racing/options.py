@@ -296,19 +296,26 @@ class RaceSettings:
             calls = min(calls, _PILOT_SHARE * self.max_cost / self.max_call_cost)
         return replace(self, pilot=min(_MAX_PILOT, int(calls) // 2, rows))
 
+    @property
+    def has_limit(self) -> bool:
+        """Whether the number or the cost of calls is limited."""
+        return self.max_calls is not None or self.max_cost is not None
+
     def with_limits(
         self, max_calls: int | None = None, max_cost: float | None = None
     ) -> "RaceSettings":
-        """Return a copy of the settings with higher limits; parameters and errors as of `Race.raise_limits`."""
+        """Return a copy of the settings with other limits; parameters and errors as of `Race.set_limits`."""
         new_limits: dict[str, Any] = {"max_calls": max_calls, "max_cost": max_cost}
         limits = {name: new for name, new in new_limits.items() if new is not None}
         for name, new in limits.items():
             before = getattr(self, name)
-            if before is None or new < before:
+            # Bets on random answers aim at the limit, so it may only move away.
+            if self.answers != "fixed" and (before is None or new < before):
                 limit_text = "no limit" if before is None else f"{before:g}"
                 _reject(
                     name,
-                    f"at least the present limit, which is {limit_text}",
+                    f"at least the present limit, which is {limit_text}, because answers may be "
+                    "random",
                     new,
                     "a larger number, or leave it out",
                 )

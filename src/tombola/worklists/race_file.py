@@ -109,7 +109,7 @@ class RaceFile(WorkFile[None]):
         """Create the file of a new race; SessionError if the file exists already.
 
         settings: a missing seed is drawn and stored. Only limits can be changed afterwards
-            (`raise_limits`).
+            (`set_limits`).
         rows: their names, all different.
         evaluator_config: how calls are made, as JSON data (`SubprocessEvaluator.to_json`); None if
             unknown.
@@ -180,8 +180,9 @@ class RaceFile(WorkFile[None]):
     ) -> "RaceFile":
         """Open the file of this race, or start it; SessionError if it is another race.
 
-        Parameters are those of `start`. Settings without a seed accept the seed of the file. A
-        higher `max_calls` or `max_cost` is stored, and the race goes on.
+        Parameters are those of `start`. Settings without a seed accept the seed of the file. Limits
+        may differ from run to run: another `max_calls` or `max_cost` is stored, None keeps the one
+        of the file.
         """
         if not Path(path).exists():
             return cls.start(path, settings, rows, evaluator_config, side, strata)
@@ -204,22 +205,23 @@ class RaceFile(WorkFile[None]):
         stored["answers on file"] = file.side.digest
         identity["groups"] = strata
         stored["groups"] = file.strata
-        limits = [name for name in _LIMITS if None not in (identity[name], stored[name])]
-        raised = {name: identity[name] for name in limits if identity[name] > stored[name]}
+        limits = {name: identity[name] for name in _LIMITS if identity[name] != stored[name]}
         different = [
             name
             for name in {**identity, **stored}
-            if identity.get(name) != stored.get(name) and name not in raised
+            if identity.get(name) != stored.get(name) and name not in _LIMITS
         ]
         if different:
             file.close()
             raise SessionError(
                 f"Race: {path} holds another race, with different {' and '.join(different)}; "
-                "give the same again "
-                "(a limit may be higher), or use another file."
+                "give the same again, or use another file."
             )
-        if raised:
-            file.raise_limits(**raised)
+        try:
+            file.set_limits(**limits)
+        except ParameterError:
+            file.close()
+            raise
         return file
 
     @property
@@ -360,11 +362,8 @@ class RaceFile(WorkFile[None]):
             loss = 1.0 - _validate.real("race record", "reward", outcome.reward, least=0, most=1)
         return Event("answer", outcome.ticket, loss, cost, outcome.failed)
 
-    def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        """Raise limits of the race, which goes on; None keeps a limit.
-
-        ParameterError if a new limit is lower.
-        """
+    def set_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
+        """Change limits of the race, as `Race.set_limits`; None keeps a limit."""
         with self._writing():
             before = self.settings
             changed = before.with_limits(max_calls, max_cost)
@@ -515,7 +514,7 @@ class RaceFile(WorkFile[None]):
         self.settings = before.with_limits(**limits)
         self.earlier_limits = (*self.earlier_limits, (before.max_calls, before.max_cost))
         if self._race is not None:
-            self._race.raise_limits(**limits)
+            self._race.set_limits(**limits)
 
     def _current_race(self) -> Race:
         """Return the race after all events read so far; it is built on first use."""

@@ -7,10 +7,8 @@ from types import SimpleNamespace as Of
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from tombola._formatting import cli_style
-from tombola.cli.race import app
 from tombola.errors import TableError
 from tombola.tables import read_table
 from tombola.tables.formats.logs import (
@@ -294,20 +292,6 @@ def test_long_table_and_command(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     path.write_text("candidate,row,score\na,x,1\nb,x,0\nb,y,0.5\na,y,0.75\n")
     assert read([path]).values.tolist() == [[1, 0], [0.75, 0.5]]
-    done = CliRunner().invoke(app, ["table", str(path), "--out", str(tmp_path / "wide.csv")])
-    assert done.exit_code == 0, done.exception
-    assert "score of 2 candidates on 2 rows" in " ".join(done.output.split())
-    assert (tmp_path / "wide.csv").read_text() == "id,a,b\nx,1,0\ny,0.75,0.5\n"
-
-
-def test_table_of_one_candidate_suggests_no_race(tmp_path: Path) -> None:
-    (tmp_path / "one.csv").write_text("candidate,row,score\na,x,1\na,y,0\n")
-    done = CliRunner().invoke(
-        app, ["table", str(tmp_path / "one.csv"), "--out", str(tmp_path / "wide.csv")]
-    )
-    assert done.exit_code == 0, done.exception
-    assert "A race needs at least two candidates" in " ".join(done.output.split())
-    assert "race plan" not in done.output
 
 
 HUGE = "9" * 400
