@@ -371,7 +371,7 @@ def test_plan_within_is_in_table_units(command: Command, tmp_path: Path, one_sen
     table = np.repeat([[0.0, 3.0], [100.0, 100.0]], 20, axis=0)
     table[:4, 1] = 0.0
     rows = [[f"r{i}", *row] for i, row in enumerate(table.tolist())]
-    (tmp_path / "t.csv").write_text(csv_text([["id", "a", "b"], *rows, ["x", "", 3]]))
+    (tmp_path / "t.csv").write_text(csv_text([["id", "a", "b"], *rows, ["r40", "", 3]]))
     options = ("--losses", "--rescale", "--missing", "drop", "--shuffles", "4", "--workers", "1")
 
     def plan(within: str) -> Any:
