@@ -2,8 +2,8 @@
 
     python benchmarks/random_answers.py [--repetitions 400] [--only equal|power|passes|rivals]
 
-The rules and `FreshAnswers` are those of `Race(answers="random")`; only tickets are left out. Seeds
-are fixed below: SEED plus the number of the cell. Every cell prints its share and standard error.
+Races are simulated many at a time; `check` compares their wealth with that of the package. Seeds are
+fixed below: SEED plus the number of the cell. Every cell prints its share and standard error.
 """
 
 import argparse
@@ -16,11 +16,13 @@ import numpy as np
 
 from tombola.evidence.passes import pass_wealth
 from tombola.racing import RaceSettings
-from tombola.racing.fresh_answers import FreshAnswers
+from tombola.racing.fresh_answers import FreshAnswers, next_fit
+from tombola.racing.rules.bets import FRESH_WEIGHTS
 from tombola.racing.side_information import SideInformation
 
 SEED = 20261118
 LEVEL = 0.05
+WITHIN = 0.02
 # Laws of the success probability of a row.
 DIFFICULTY: dict[str, Any] = {
     "beta(.6, .4)": lambda rng, rows: rng.beta(0.6, 0.4, rows),
@@ -52,22 +54,142 @@ def probabilities(rng: Any, rows: int, law: str, gap: float) -> Any:
     return np.stack([first, np.minimum(second + gap, 1.0)], axis=1)
 
 
-def race(rng: Any, p: Any, rounds: int, **question: Any) -> tuple[int, bool | None]:
-    """Return calls and `proved` of one race on rows drawn with replacement."""
-    rows = len(p)
-    settings = RaceSettings(
-        ("a", "b"), level=LEVEL, answers="random", max_calls=2 * rounds, **question
-    )
-    rule = settings.rule(rows)
-    nothing = SideInformation(np.full((rows, 2), math.nan), np.zeros((rows, 0)))
-    fresh = FreshAnswers(rule, nothing)
-    while not rule.done and rule.rows_seen < rounds:
-        row = int(rng.integers(rows))
-        fresh.update(row, (rng.random(2) >= p[row]).astype(np.float64))
-    return 2 * rule.rows_seen, rule.proved
+class Bettor:
+    """One bettor of many races at once: "the mean difference is at most shift", d = sign (a - b)."""
+
+    def __init__(self, races: int, sign: float, shift: float) -> None:
+        self.sign, self.shift = sign, shift
+        self.wealth = np.tile(
+            np.array([FRESH_WEIGHTS[0], FRESH_WEIGHTS[4], FRESH_WEIGHTS[6]]), (races, 1)
+        )
+        self.squares = np.zeros(races)
+        self.first = np.full(races, np.inf)
 
 
-def cell(name: str, shares: list[float], calls: list[int] | None = None, target: str = "") -> None:
+class Races:
+    """Many races of two candidates on rows drawn with replacement: the arithmetic of `FreshAnswers`.
+
+    `check` compares the wealth with that of the package. p: success probabilities (races, rows, 2).
+    """
+
+    def __init__(self, p: Any, bettors: list[Bettor], threshold: float, rounds: int) -> None:
+        self.p, self.bettors, self.threshold, self.rounds = p, bettors, threshold, rounds
+        shape = p.shape[:2]
+        self.count, self.total, self.squares, self.g = (np.zeros(shape) for _ in range(4))
+        self.lead, self.seen, self.residual, self.residual2 = (np.zeros(shape[0]) for _ in range(4))
+        self.n, self.next_fit = 0, next_fit(0)
+
+    def play(self, rng: Any) -> None:
+        """Make all rounds; `first` of a bettor is the round at which it reaches the threshold."""
+        races, rows = self.p.shape[:2]
+        every = np.arange(races)
+        for _ in range(self.rounds):
+            row = rng.integers(rows, size=races)
+            lost = rng.random((races, 2)) >= self.p[every, row]
+            self.update(row, lost[:, 0] * 1.0 - lost[:, 1])
+
+    def update(self, row: Any, d: Any) -> None:
+        """Bet on one round of every race: rows (races,), differences a - b."""
+        every, n = np.arange(len(d)), self.n
+        mean, g = self.g.mean(axis=1), self.g[np.arange(len(d)), row]
+        spread = self.residual2 / max(n, 1) - (self.residual / max(n, 1)) ** 2
+        variance = np.maximum((0.5 + n * np.maximum(spread, 0.0)) / (n + 2.0), 1e-6)
+        for one in self.bettors:
+            sign, shift = one.sign, one.shift
+            plain = (0.5 + one.squares) / (n + 2.0)
+            reach = shift + 1.0 + ((sign * self.g).max(axis=1) - sign * mean)
+            y = sign * (d - g + mean) - shift
+            cap = 0.95 / np.maximum(reach, 1e-3)
+            own = kelly(sign * self.lead - n * shift, n + 20.0, plain)
+            one.wealth[:, 0] *= 1.0 + np.minimum(own, 0.95 / (1.0 + shift)) * (sign * d - shift)
+            bet = kelly(sign * (self.lead - self.seen) - n * shift, n + 20.0, variance)
+            one.wealth[:, 1] *= 1.0 + np.minimum(bet, cap) * y
+            planned = 1.2 * np.sqrt(2.0 * math.log(self.threshold) / (self.rounds * variance))
+            one.wealth[:, 2] *= 1.0 + np.minimum(planned, cap) * y
+            one.squares += (sign * d - sign * self.lead / (n + 10.0)) ** 2
+            reached = one.wealth.sum(axis=1) >= self.threshold
+            one.first = np.where(reached & np.isinf(one.first), n + 1.0, one.first)
+        self.lead += d
+        self.seen += g - mean
+        self.residual += d - g
+        self.residual2 += (d - g) ** 2
+        self.count[every, row] += 1.0
+        self.total[every, row] += d
+        self.squares[every, row] += d * d
+        self.n += 1
+        if self.n >= self.next_fit:
+            self.next_fit = next_fit(self.n)
+            self.predict()
+
+    def predict(self) -> None:
+        """Set the predicted difference of every row, shrunk to the mean."""
+        repeated = self.count >= 2.0
+        freedom = ((self.count - 1.0) * repeated).sum(axis=1)
+        within = ((self.squares - self.total**2 / np.maximum(self.count, 1.0)) * repeated).sum(
+            axis=1
+        )
+        noise = within / np.maximum(freedom, 1.0)
+        mean = self.total.sum(axis=1) / self.n
+        between = np.maximum(self.squares.sum(axis=1) / self.n - mean**2 - noise, 0.0)
+        # The package counts the repeated answers of both candidates.
+        ratio = np.clip(noise / np.maximum(between, 1e-300), 0.05, 50.0)
+        weight = np.where(2.0 * freedom < 20.0, 3.0, np.where(between > 0.0, ratio, 50.0))[:, None]
+        self.g = (weight * mean[:, None] + self.total) / (weight + self.count)
+
+
+def kelly(excess: Any, count: float, variance: Any) -> Any:
+    """Return the bet of the Kelly rule on a shrunk edge, as `racing.rules.bets`."""
+    mean = excess / count
+    edge = 0.5 * (mean + np.sqrt(mean * mean + 2.55 * variance / count))
+    return edge / (variance + edge * edge)
+
+
+def bettors_of(question: str, races: int) -> tuple[list[Bettor], float]:
+    """Return the bettors of a question, the first one against a (or for the gate), and the threshold."""
+    if question == "race":
+        # b is better if a is refuted, and conversely; half of the level excludes ties.
+        return [Bettor(races, 1.0, 0.0), Bettor(races, -1.0, 0.0)], 2.0 / LEVEL
+    return [Bettor(races, 1.0, -WITHIN), Bettor(races, -1.0, WITHIN)], 1.0 / LEVEL
+
+
+def race(rng: Any, p: Any, rounds: int, question: str = "race") -> tuple[Any, Any, Any]:
+    """Return by race: calls, whether the first bettor won, and whether the second did."""
+    bettors, threshold = bettors_of(question, len(p))
+    Races(p, bettors, threshold, rounds).play(rng)
+    first, second = (one.first for one in bettors)
+    calls = 2.0 * np.minimum(np.minimum(first, second), rounds)
+    return calls, first < second, second < first
+
+
+def check() -> None:
+    """Compare the wealth of `Races` with that of the rules of the package, round by round."""
+    rng = np.random.default_rng(1)
+    questions: dict[str, Any] = {"race": {}, "gate": {"baseline": "a", "within": WITHIN}}
+    for question, settings in questions.items():
+        rows, rounds = 9, 150
+        rule = RaceSettings(
+            ("a", "b"), level=LEVEL, answers="random", max_calls=2 * rounds, **settings
+        ).rule(rows)
+        fresh = FreshAnswers(
+            rule, SideInformation(np.full((rows, 2), math.nan), np.zeros((rows, 0)))
+        )
+        bettors, threshold = bettors_of(question, 1)
+        assert threshold == rule.state.threshold
+        many = Races(rng.random((1, rows, 2)), bettors, threshold, rounds)
+        for _ in range(rounds):
+            row = int(rng.integers(rows))
+            losses = (rng.random(2) < 0.5).astype(np.float64)
+            if rule.done:
+                break
+            fresh.update(row, losses)
+            many.update(np.array([row]), losses[:1] - losses[1:])
+            wealth = rule.state.wealth.sum(axis=1)
+            # The gate has the bettors of k candidates twice: for b, and against b.
+            own = [wealth[0], wealth[1]] if question == "race" else [wealth[1], wealth[3]]
+            np.testing.assert_allclose([one.wealth.sum() for one in bettors], own, rtol=1e-9)
+
+
+def cell(name: str, shares: Any, calls: Any = None, target: str = "") -> None:
     share = float(np.mean(shares))
     error = math.sqrt(share * (1 - share) / len(shares))
     spent = "" if calls is None else f", {np.mean(calls):,.0f} calls"
@@ -79,30 +201,46 @@ def equal(repetitions: int) -> None:
     number = 0
     for law, draw in DIFFICULTY.items():
         for rows, runs in EQUAL:
-            for title, question in (("race", {}), ("gate", {"baseline": "a", "within": 0.02})):
+            for question in ("race", "gate"):
                 number += 1
                 rng = np.random.default_rng(SEED + number)
-                claims = []
-                for _ in range(repetitions):
-                    p = np.repeat(draw(rng, rows)[:, None], 2, axis=1)
-                    _, proved = race(rng, p, rows * runs, **question)
-                    claims.append(float(proved is not None and proved != bool(question)))
-                cell(f"equal, {law}, {rows} x {runs}, {title} wrong", claims)
+                p = np.stack([draw(rng, rows) for _ in range(repetitions)])
+                p = np.repeat(p[..., None], 2, axis=2)
+                _, first, second = race(rng, p, rows * runs, question)
+                wrong = first | second if question == "race" else second
+                cell(f"equal, {law}, {rows} x {runs}, {question} wrong", wrong)
 
 
 def power(repetitions: int) -> None:
-    """A gap: share decided for the better one, and calls, of the race."""
+    """A gap: share decided for the better one, and calls, of the race; then of an oracle."""
     for number, (rows, runs, law, gap, trial, _) in enumerate(POWER):
         rng = np.random.default_rng(SEED + 100 + number)
-        outcomes = [
-            race(rng, probabilities(rng, rows, law, gap), rows * runs) for _ in range(repetitions)
-        ]
-        cell(
-            f"race, {rows} x {runs}, {law}, gap {gap:g}",
-            [float(proved is True) for _, proved in outcomes],
-            [calls for calls, _ in outcomes],
-            f"; trial {trial[0]:g}, {trial[1]:g} calls",
-        )
+        p = np.stack([probabilities(rng, rows, law, gap) for _ in range(repetitions)])
+        calls, first, second = race(rng, p, rows * runs)
+        target = f"; trial {trial[0]:g}, {trial[1]:g} calls; {second.mean():.3f} for the worse one"
+        cell(f"race, {rows} x {runs}, {law}, gap {gap:g}", first, calls, target)
+        calls, first = oracle(rng, p, rows * runs)
+        cell("    an oracle that knows the law of every row", first, calls)
+
+
+def oracle(rng: Any, p: Any, rounds: int) -> tuple[Any, Any]:
+    """Return calls and decisions of the bet of the Kelly rule with perfect predictions.
+
+    It knows the gap, the noise and the expected answers to every row: about the best possible.
+    """
+    races, rows = p.shape[:2]
+    delta = p[..., 1] - p[..., 0]
+    gap = delta.mean(axis=1)
+    noise = (p * (1.0 - p)).sum(axis=2).mean(axis=1)
+    reach = 1.0 + delta.max(axis=1) - gap
+    bet = np.minimum(gap / (noise + gap**2), 0.95 / reach)
+    wealth, first, every = np.ones(races), np.full(races, np.inf), np.arange(races)
+    for n in range(rounds):
+        row = rng.integers(rows, size=races)
+        lost = rng.random((races, 2)) >= p[every, row]
+        wealth *= 1.0 + bet * (lost[:, 0] * 1.0 - lost[:, 1] - delta[every, row] + gap)
+        first = np.where((wealth >= 2.0 / LEVEL) & np.isinf(first), n + 1.0, first)
+    return 2.0 * np.minimum(first, rounds), np.isfinite(first)
 
 
 def answers(rng: Any, p: Any, runs: int) -> Any:
@@ -217,6 +355,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=400)
     parser.add_argument("--only", choices=["equal", "power", "passes", "rivals"])
     chosen = parser.parse_args()
+    check()
     for study in (equal, power, passes, rivals):
         if chosen.only in (None, study.__name__):
             study(chosen.repetitions)
