@@ -21,10 +21,13 @@ Table = dict[str, dict[str, float]]
 
 @solver
 def from_table(table: Table, asked: list[str]) -> Solver:
+    rng = np.random.default_rng(5)
+
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         await asyncio.sleep(0.0005 * (len(asked) * 7 % 5))  # answers come out of order
         asked.append(str(state.sample_id))
-        loss = table[candidate_of(state)][str(state.metadata["row"])]
+        chance = table[candidate_of(state)][str(state.metadata["row"])]
+        loss = float(rng.random() < chance)
         state.output = ModelOutput.from_content("mockllm/model", str(loss))
         return state
 
@@ -45,21 +48,25 @@ def samples_of(rows: int) -> list[Sample]:
     ]
 
 
-def race_on(losses: Any, names: list[str], folder: Path) -> dict[str, Any]:
-    """Run the race in an unmodified inspect_ai, four samples at a time, and once more from its file."""
+def race_on(losses: Any, names: list[str], folder: Path, answers: str = "fixed") -> dict[str, Any]:
+    """Run the race in an unmodified inspect_ai, four samples at a time, and once more from its file.
+
+    answers: how they behave; unless they are fixed, `losses` are probabilities of a loss.
+    """
     table = {
         name: {f"q{i}": float(losses[i, a]) for i in range(len(losses))}
         for a, name in enumerate(names)
     }
     asked: list[str] = []
-    race = EarlyStoppingRace(names, samples_of(len(losses)), seed=1, log=folder / "my.race")
+    options: Any = {"seed": 1, "log": folder / "my.race", "answers": answers}
+    race = EarlyStoppingRace(names, samples_of(len(losses)), **options)
     task = Task(
         race.samples, solver=from_table(table, asked), scorer=as_said(), early_stopping=race
     )
     (log,) = run_task(
         task, model="mockllm/model", max_samples=4, log_dir=str(folder), display="none"
     )
-    again = EarlyStoppingRace(names, samples_of(len(losses)), seed=1, log=folder / "my.race")
+    again = EarlyStoppingRace(names, samples_of(len(losses)), **options)
     summary = log.results.early_stopping if log.results else None
     return {
         "status": log.status,
@@ -71,9 +78,15 @@ def race_on(losses: Any, names: list[str], folder: Path) -> dict[str, Any]:
         "summary": summary.metadata["verdict"] if summary else None,
         "again": again.verdict,
         "log": log.location,
+        "most runs": max(int(sample.metadata["tombola_run"]) for sample in race.samples),
+        "samples": len(race.samples),
     }
 
 
 if __name__ == "__main__":
-    matrix = (np.random.default_rng(2).random((int(sys.argv[2]), 3)) < [0.1, 0.6, 0.9]) * 1.0
-    print(json.dumps(race_on(matrix, ["low", "middle", "high"], Path(sys.argv[1]))))
+    rows, answers = int(sys.argv[2]), sys.argv[3]
+    chances = np.tile([0.1, 0.6, 0.9], (rows, 1))
+    if answers == "fixed":
+        chances = (np.random.default_rng(2).random((rows, 3)) < chances) * 1.0
+    names = ["low", "middle", "high"]
+    print(json.dumps(race_on(chances, names, Path(sys.argv[1]), answers)))

@@ -26,14 +26,14 @@ pytestmark = pytest.mark.skipif(
 HERE = Path(__file__).parent
 
 
-def run(folder: Path, rows: int) -> dict[str, Any]:
+def run(folder: Path, rows: int, answers: str = "fixed") -> dict[str, Any]:
     environment = {
         **os.environ,
         "PYTHONPATH": str(HERE.parent.parent / "src"),
         "PYTHONWARNINGS": "ignore",
     }
     done = subprocess.run(
-        [sys.executable, str(HERE / "inspect_race.py"), str(folder), str(rows)],
+        [sys.executable, str(HERE / "inspect_race.py"), str(folder), str(rows), answers],
         capture_output=True,
         text=True,
         env=environment,
@@ -51,6 +51,22 @@ def test_dropped_candidates_are_not_evaluated(tmp_path: Path) -> None:
     assert said["calls"] < 90
     assert said["stopped"] == 120 - said["calls"]
     assert said["summary"] == said["again"] == said["verdict"], "the file has the whole race"
+
+
+@pytest.mark.parametrize(("answers", "samples"), [("random", 90), ("once", 60)])
+def test_random_answers_are_read_as_expected_ones(
+    answers: str, samples: int, tmp_path: Path
+) -> None:
+    """With "random" a row comes again as a sample of its own; with "once" it does not."""
+    said = run(tmp_path, 20, answers)
+    assert (said["status"], said["twice"]) == ("success", 0)
+    assert "in expectation over repeated answers, on these 20 rows" in said["verdict"]
+    assert said["summary"] == said["again"] == said["verdict"]
+    assert said["samples"] == samples
+    assert (said["most runs"] > 1) == (answers == "random")
+    assert said["calls"] + said["stopped"] == samples
+    if answers == "random":
+        assert said["answer"] == ["low"]
 
 
 def test_read_logs_of_inspect_ai(tmp_path: Path) -> None:
@@ -73,6 +89,8 @@ def test_foreign_samples_are_rejected(one_sentence: Callable[[object], str]) -> 
         with pytest.raises(TombolaError) as refused:
             asyncio.run(race.start_task(None, given, epochs))
         one_sentence(refused.value)
+    with pytest.raises(TombolaError, match="a pilot cannot choose"):
+        EarlyStoppingRace(["a", "b"], samples, seed=1, answers="auto")
     with pytest.raises(TombolaError) as refused:
         race._score({})
     one_sentence(refused.value)

@@ -7,6 +7,11 @@ candidates have answered count, so the number of samples in flight cannot bias t
 sample that ends in an error without a score blocks the evidence, because rows are never skipped:
 run the task with score_on_error=True or fail_on_error=True.
 
+Models answer differently each time. With answers="random", the default, rows are drawn with
+replacement, and `samples` has a sample for each run of a row; with answers="once" every row comes
+once. Both make statements about expected answers. A sample per run takes the place of epochs, whose
+order inspect_ai fixes. The cache of inspect_ai must be off: a cached answer is no fresh call.
+
     race = EarlyStoppingRace(["small", "large"], dataset, seed=1)
     task = Task(race.samples, solver=ask_candidate(), scorer=match(), early_stopping=race)
     eval(task, model=None, max_samples=4)
@@ -32,6 +37,7 @@ from tombola.worklists.race_file import open_log
 # Keys in the metadata of a sample.
 _CANDIDATE_KEY = "tombola_candidate"
 _TICKET_KEY = "tombola_ticket"
+_RUN_KEY = "tombola_run"
 
 
 class EarlyStoppingRace:
@@ -44,6 +50,8 @@ class EarlyStoppingRace:
     scorer: name of the score to use, if there are several. Values are converted by inspect_ai ("C"
         is 1, "I" is 0) and must be in [0, 1].
     log: event log, or path of a race file, which is continued; None keeps events in memory.
+    answers: "random", the default; "once", for samples that can be run once only; or "fixed", if
+        the same call has the same answer. There is no pilot: samples are listed beforehand.
     seed, level and all further parameters: settings of the race, as for `tombola.race`; `max_cost`
         is rejected, because inspect_ai reports no cost.
     """
@@ -68,18 +76,34 @@ class EarlyStoppingRace:
                 "EarlyStoppingRace: inspect_ai has no costs, but got max_cost; write "
                 "max_calls=... instead."
             )
-        # The order of the samples is fixed beforehand, so no row can come again.
-        options.setdefault("answers", "fixed")
+        if options.get("answers") == "auto":
+            raise ParameterError(
+                "EarlyStoppingRace: expected how the answers behave, because a pilot cannot choose "
+                "the samples afterwards, got 'auto'; write answers='random', 'once' or 'fixed'."
+            )
+        if options.get("reading") is None:
+            options.setdefault("answers", "random")
+        else:
+            options.setdefault("answers", "fixed" if options["reading"] != "expected" else "random")
         settings, self._log = open_log(log, RaceSettings(tuple(candidates), **options), names)
         self.race = Race.restore(settings, names, self._log.replay())
         self._scorer = scorer
         self._to_float = value_to_float()
         self.samples = []
-        for ticket in range(1, len(rows) * len(settings.candidates) + 1):
+        k = len(settings.candidates)
+        # Drops make room for more rows than the calls of a whole row suggest.
+        calls = settings.most_calls(len(rows)) // 2 * k if self.race.is_fresh else len(rows) * k
+        for ticket in range(1, calls + 1):
             call = self.race.call(ticket)
             row = rows[call.row_index]
-            metadata = {**(row.metadata or {}), _CANDIDATE_KEY: call.candidate, _TICKET_KEY: ticket}
-            name = f"{ticket}: {call.candidate} on {call.row}"
+            metadata = {
+                **(row.metadata or {}),
+                _CANDIDATE_KEY: call.candidate,
+                _TICKET_KEY: ticket,
+                _RUN_KEY: call.run,
+            }
+            run = f", run {call.run}" if call.run > 1 else ""
+            name = f"{ticket}: {call.candidate} on {call.row}{run}"
             self.samples.append(row.model_copy(update={"id": name, "metadata": metadata}))
 
     @property
