@@ -21,7 +21,8 @@ from service_cases import Server, api_of, start_session
 from tombola import SessionFile
 from tombola.cli.app import app
 from tombola.errors import FileError, ParameterError
-from tombola.service.server import bind, check_host, open_service
+from tombola.service.app import Service
+from tombola.service.server import bind, check_host, is_local, open_service
 from tombola.service.tokens import TokenStore
 
 
@@ -54,19 +55,88 @@ def test_server_streams_counts_and_stops_gracefully(tmp_path: Path) -> None:
         assert file.issued == 1
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.7", "::", "example.org"])
-def test_other_addresses_need_a_token(host: str) -> None:
-    with pytest.raises(ParameterError, match="expected a token to listen"):
-        check_host(host, 0)
-    check_host(host, 1)
-    for local in ("127.0.0.1", "::1", "localhost"):
-        check_host(local, 0)
+def test_addresses_of_this_machine() -> None:
+    assert not any(map(is_local, ["0.0.0.0", "192.168.0.7", "::", "example.org"]))
+    assert all(map(is_local, ["127.0.0.1", "::1", "localhost"]))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1"])
+@pytest.mark.parametrize("has_token", [False, True])
+def test_token_is_drawn_where_other_machines_reach_the_server(
+    host: str, has_token: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, tokens = start_session(tmp_path / "calls.run"), tmp_path / "calls.run.tokens"
+    if has_token:
+        TokenStore(tokens).add("Ann", "admin")
+
+    def run(service: Service, listener: socket.socket, *, on_start: Any, **_: Any) -> None:
+        on_start()
+        listener.close()
+        for hosted in service.lists.values():
+            hosted.close()
+
+    monkeypatch.setattr("tombola.service.server.run", run)
+    ran = CliRunner().invoke(app, ["serve", str(path), "--host", host, "--port", "0"])
+    assert ran.exit_code == 0, ran.output
+    printed = " ".join(ran.stdout.split())
+    drawn = [owner.name for owner in TokenStore(tokens).owners()]
+    if has_token:
+        assert ("token: required" in printed, drawn) == (True, ["Ann"])
+    elif host == "0.0.0.0":
+        assert TokenStore(tokens).find(printed.rpartition(" ")[2]) == ("admin", "admin")
+    else:
+        assert ("A proxy here needs a token" in printed, drawn) == (True, [])
 
 
 def test_proxy_needs_a_token() -> None:
     with pytest.raises(ParameterError, match="expected a token to listen behind a proxy"):
-        check_host("127.0.0.1", 0, proxy_headers=True)
-    check_host("127.0.0.1", 1, proxy_headers=True)
+        check_host(0, proxy_headers=True)
+    check_host(1, proxy_headers=True)
+
+
+NGINX = """daemon off; error_log {folder}/error.log; pid {folder}/pid; worker_processes 1;
+events {{ worker_connections 64; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{ proxy_pass http://127.0.0.1:{backend}; {more} }}
+    }}
+}}
+"""
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx on this machine")
+@pytest.mark.parametrize(
+    "more", ["", "proxy_set_header X-Forwarded-For $remote_addr; proxy_http_version 1.1;"]
+)
+def test_real_nginx_without_a_token_is_rejected(tmp_path: Path, more: str) -> None:
+    """nginx rewrites Host to that of this machine; its visitors must not become admins."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with Server(start_session(tmp_path / "calls.run")) as server:
+        assert httpx.get(f"{server.url}/v1").json()["you"]["role"] == "admin"
+        configuration = tmp_path / "nginx.conf"
+        configuration.write_text(
+            NGINX.format(folder=tmp_path, port=port, backend=server.port, more=more)
+        )
+        proxy = subprocess.Popen(
+            ["nginx", "-e", str(tmp_path / "early.log"), "-c", str(configuration)]
+        )
+        try:
+            transport = httpx.HTTPTransport(retries=8)
+            with httpx.Client(transport=transport, base_url=f"http://127.0.0.1:{port}") as http:
+                for method, path in (("GET", "/v1"), ("POST", "/v1/lists/calls/next")):
+                    reply = http.request(method, path, json={} if method == "POST" else None)
+                    assert (reply.status_code, reply.json()["type"]) == (403, "urn:tombola:proxy")
+        finally:
+            proxy.terminate()
+            proxy.wait(HANGS)
+    with SessionFile.open(tmp_path / "calls.run") as file:
+        assert file.issued == 0
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"])
@@ -143,7 +213,6 @@ def test_add_token_prints_it_once(tmp_path: Path) -> None:
         (["new.run"], "found none at"),
         (["calls.run", "--outcomes", "sold"], "write --outcomes 'sold=1,later=0.5,no=0'"),
         (["calls.run", "--outcomes", "sold=7"], "values from 0 to 1 for calls.run"),
-        (["calls.run", "--host", "0.0.0.0"], "expected a token to listen on 0.0.0.0"),
         (["calls.run", "--proxy-headers"], "expected a token to listen behind a proxy"),
     ],
 )

@@ -14,6 +14,9 @@ from tombola.errors import ParameterError
 # Port of the server if --port is left out.
 _DEFAULT_PORT = 8787
 
+# Owner of the token that is drawn when other machines reach a server without one.
+_DRAWN_OWNER = "admin"
+
 
 def serve(
     files: Annotated[
@@ -67,7 +70,7 @@ def serve(
     Runs until it is stopped, such as by Ctrl-C. FILES are session and race files.
     """
     try:
-        from tombola.service.server import bind, check_host, open_service, run
+        from tombola.service.server import bind, check_host, is_local, open_service, run
         from tombola.service.tokens import TokenStore
     except ImportError as error:
         raise ParameterError(
@@ -84,11 +87,15 @@ def serve(
         show(f"token of {user} ({role}), shown only now:", soft=True)
         typer.echo(token)
         return
-    check_host(host, len(store), proxy_headers=proxy_headers)
+    check_host(len(store), proxy_headers=proxy_headers)
     if not files[0].exists() and (table is not None or actions):
         _start_session(files[0], table, actions, learner, column, sheet)
     service = open_service(files, store, _outcomes(outcomes))
     listener = bind(host, port)
+    drawn = ""
+    if not is_local(host) and not len(store):
+        # Without a token every machine could write.
+        drawn = store.add(_DRAWN_OWNER, "admin")
     host_text = f"[{host}]" if ":" in host else host
     address = f"http://{host_text}:{listener.getsockname()[1]}"
 
@@ -97,9 +104,13 @@ def serve(
         show(
             "token: required"
             if len(store)
-            else "token: none; every user of this machine may write",
+            else "token: none; every user of this machine may write. A proxy here needs a token: "
+            "--add-token NAME:admin",
             soft=True,
         )
+        if drawn:
+            show(f"token of {_DRAWN_OWNER} (admin), drawn now, shown only now:", soft=True)
+            typer.echo(drawn)
 
     run(service, listener, proxy_headers=proxy_headers, on_start=announce)
 

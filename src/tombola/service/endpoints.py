@@ -181,7 +181,7 @@ async def export_table(request: CheckedRequest) -> Any:
     return await _download(
         f"{hosted.name}.{kind}",
         media_types[kind],
-        lambda path: hosted.read(hosted.file.export, path),
+        lambda path: hosted.compute(hosted.file.export, path),
     )
 
 

@@ -23,7 +23,7 @@ _MAX_GROUP = 64
 
 
 class HostedFile:
-    """A served session or race file, with the only thread that uses it.
+    """A served session or race file, with the only thread that writes it.
 
     One thread per file keeps the event loop free while SQLite waits for the disk, and gives
     requests an order. Writes that wait for it share one transaction, and so one wait for the disk; a
@@ -42,6 +42,7 @@ class HostedFile:
         self.paused = False
         self.changes = 0
         self._changed = asyncio.Event()
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix=f"tombola-{name}-read")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tombola-{name}")
         # Writes that wait for the thread, the oldest first.
         self._waiting: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
@@ -52,6 +53,18 @@ class HostedFile:
         """The path of the session or race file on the server."""
         path: Path = self.file.path
         return path
+
+    async def compute(self, function: Callable[..., _T], *arguments: Any) -> _T:
+        """Call a function that takes long, such as an export, as `read`, beside the writes.
+
+        All share one thread: each thread that computes delays the others.
+        """
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                self._reader, lambda: function(*arguments)
+            )
+        except TombolaError as error:
+            raise problem_from(error, self.path) from None
 
     async def read(self, function: Callable[..., _T], *arguments: Any) -> _T:
         """Call a function on the file's thread; a TombolaError becomes a ProblemError."""
@@ -96,13 +109,14 @@ class HostedFile:
                 future.set_exception(result)
             else:
                 future.set_result(result)
+        self.file.save_state()
 
     def pause(self, *, paused: bool) -> None:
         """Stop issuing and recording, or resume."""
         self.paused = paused
 
     async def read_cached(self, key: str, function: Callable[[], _T]) -> _T:
-        """Return the cached result of `key`; `read` it by `function` if it is outdated.
+        """Return the cached result of `key`; `compute` it by `function` if it is outdated.
 
         It is outdated after a second, and after every `write`. A key always has the same function.
         """
@@ -111,7 +125,7 @@ class HostedFile:
             result: _T = value
             return result
         changes = self.changes
-        fresh = await self.read(function)
+        fresh = await self.compute(function)
         self._cached[key] = (time.monotonic(), changes, fresh)
         return fresh
 
@@ -125,6 +139,7 @@ class HostedFile:
 
     def close(self) -> None:
         """Wait for the functions under way, then close the file and call `on_close`."""
+        self._reader.shutdown(wait=True, cancel_futures=True)
         self._writer.shutdown(wait=True)
         self.file.close()
         if self._on_close is not None:

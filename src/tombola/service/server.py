@@ -33,6 +33,8 @@ _GRACEFUL_SECONDS = 5
 _MAX_CONNECTIONS = 600
 # Seconds from the first byte of a request to the end of its header.
 _HEADER_SECONDS = 20.0
+# Longest time for which a thread that computes, such as an export, holds up the others.
+_SWITCH_SECONDS = 0.001
 # Connections that wait to be accepted; the default of uvicorn.
 _BACKLOG = 2048
 
@@ -105,19 +107,31 @@ def open_service(
         and no.
     """
     lists: dict[str, HostedFile] = {}
-    for path in paths:
+    try:
+        for path in paths:
+            _open_list(path, lists, outcomes or {})
+    except BaseException:
+        for hosted in lists.values():
+            hosted.close()
+        raise
+    return Service(lists, tokens, outcomes)
+
+
+def _open_list(path: Path, lists: dict[str, HostedFile], outcomes: Mapping[str, str]) -> None:
+    """Open a file, and add it to the lists by its name."""
+    with ExitStack() as opened:
         name = path.stem
         if name in lists:
             raise ParameterError(
                 f"serve: expected files with different names, got {name!r} twice; rename one."
             )
-        file = open_work_file(path)
-        lock = ExitStack()
+        file = opened.enter_context(open_work_file(path))
+        lock = opened.enter_context(ExitStack())
         if isinstance(file, SessionFile):
             # The first page must not wait for the compiler.
             file.interpreted = True
             unit = unit_of(file)
-            for text, value in (outcomes or {}).items():
+            for text, value in outcomes.items():
                 if cell_loss(value, unit) is None:
                     raise ParameterError(
                         f"--outcomes: expected values from {unit.low:g} to {unit.high:g} for "
@@ -129,28 +143,35 @@ def open_service(
             lock.enter_context(run_lock(path))
         if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
             file.write_ahead()
+        # A server is ready when it has read everything.
+        file.counts()
         lists[name] = HostedFile(name, file, on_close=lock.close)
-    return Service(lists, tokens, outcomes)
+        # The list closes them now.
+        opened.pop_all()
 
 
-def check_host(host: str, n_tokens: int, *, proxy_headers: bool = False) -> None:
-    """Raise ParameterError if other machines reach the server and there is no token.
+def is_local(host: str) -> bool:
+    """Return whether only this machine reaches a host name or address.
 
-    proxy_headers: whether a reverse proxy passes the requests of other machines on.
-
-    >>> check_host("127.0.0.1", 0)
+    >>> is_local("127.0.0.1"), is_local("0.0.0.0")
+    (True, False)
     """
     try:
-        is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
-        is_local = False
-    if n_tokens or (is_local and not proxy_headers):
-        return
-    place = "behind a proxy (--proxy-headers)" if is_local else f"on {host}"
-    raise ParameterError(
-        f"serve: expected a token to listen {place}, got none, so that every machine could write; "
-        "add one with --add-token NAME:admin."
-    )
+        return False
+
+
+def check_host(n_tokens: int, *, proxy_headers: bool = False) -> None:
+    """Raise ParameterError if a proxy passes requests on and there is no token.
+
+    >>> check_host(0)
+    """
+    if proxy_headers and not n_tokens:
+        raise ParameterError(
+            "serve: expected a token to listen behind a proxy (--proxy-headers), got none, so "
+            "that every machine could write; add one with --add-token NAME:admin."
+        )
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -201,6 +222,7 @@ def run(
         timeout_keep_alive=30,
         lifespan="on",
     )
+    sys.setswitchinterval(_SWITCH_SECONDS)
     if on_start is not None:
         on_start()
     uvicorn.Server(config).run(sockets=[listener])

@@ -19,7 +19,7 @@ import secrets
 import shlex
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -102,6 +102,8 @@ if TYPE_CHECKING:
 _COMPILER_LOAD_SECONDS = 0.7
 # Rows whose features are read from the file at a time: few queries, little memory.
 _FEATURE_ROWS = 400
+# Row ids that are read in one transaction.
+_IDS_AT_A_TIME = 4000
 # Least number of new events for a snapshot: fewer are replayed in less than a second.
 _SNAPSHOT_EVENTS = 20_000
 # Events between two looks at whether to mark the state of the learner.
@@ -455,23 +457,30 @@ class SessionFile(WorkFile[Session]):
 
         units: unit of its numbers; None: that of the outcomes.
         """
-        from tombola.worklists.session_status import status_of
+        from tombola.worklists.session_status import moment_of, status_of
 
         with self._reading() as session:
             pending = self._items(self._pending_numbers())
-            return status_of(session, self._view(session), pending, level, units or self.units)
+            view = self._view(session)
+            moment = moment_of(session, level)
+        # Writers go on while the intervals are computed.
+        return status_of(moment, view, pending, level, units or self.units)
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields of `Status.to_json`, kind, done and summary."""
-        with self._reading():
-            more = {"kind": self.kind, "done": self.done, "summary": self.summary()}
-            return self.status().to_json() | more
+        status = self.status()
+        left = len(status.pending)
+        more = {
+            "kind": self.kind,
+            "done": status.played == status.rows,
+            "summary": _summary(status.answered, status.rows, left),
+        }
+        return status.to_json() | more
 
     def summary(self) -> str:
         """Return one line on the state."""
         counts = self.counts()
-        text = f"{counts['answered']:,} of {plural(counts['rows'], 'row')} answered"
-        return f"{text}, {counts['pending'] or 'no'} pending"
+        return _summary(counts["answered"], counts["rows"], counts["pending"])
 
     def counts(self) -> dict[str, Any]:
         """Return the numbers of rows, and of tickets by state."""
@@ -504,10 +513,15 @@ class SessionFile(WorkFile[Session]):
     def each_id(self) -> Generator[str, None, None]:
         """Yield the row ids in the order of play, without a list of all in memory.
 
-        The file is locked for writers until the generator is exhausted or closed.
+        They never change, so they are read by a connection of their own, a few in a transaction:
+        writers go on.
         """
-        with self._locked(), self._log.reading():
-            yield from self._log.ids()
+        with closing(EventLog.open(self.path, "SessionFile", "session")) as log:
+            for first in range(1, self.horizon + 1, _IDS_AT_A_TIME):
+                places = range(first, min(self.horizon, first + _IDS_AT_A_TIME - 1) + 1)
+                with log.reading():
+                    ids = list(log.ids_of(places))
+                yield from ids
 
     @property
     def state(self) -> Any:
@@ -929,6 +943,10 @@ def _outcome_at(session: Session, round_: Any) -> tuple[float, ...] | None:
     if type(round_) is not int or not 1 <= round_ <= session.round:
         raise ValueError("unknown ticket")
     return session.ticket_table.outcome(round_)
+
+
+def _summary(answered: int, rows: int, pending: int) -> str:
+    return f"{answered:,} of {plural(rows, 'row')} answered, {pending or 'no'} pending"
 
 
 def _same_bits(one: Any, other: Any) -> bool:

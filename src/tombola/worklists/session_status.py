@@ -434,8 +434,28 @@ class Status:
         return cls(**fields)
 
 
+class Moment(NamedTuple):
+    """What a status needs of a session that goes on: copies of what changes.
+
+    balance: as of `Session.balance`. mix: of the last ticket; None without one. router: sentence
+    about the router; "" without one.
+    """
+
+    balance: Balance
+    mix: Floats | None
+    router: str
+
+
+def moment_of(session: "Session", level: float) -> Moment:
+    """Return the present balance, mix and router of a session."""
+    mix = session.mix
+    return Moment(
+        session.balance, None if mix is None else mix.copy(), _router_text(session, level)
+    )
+
+
 def status_of(
-    session: "Session",
+    moment: Moment,
     view: TicketView,
     pending: Sequence[Assignment],
     level: float,
@@ -443,11 +463,12 @@ def status_of(
 ) -> Status:
     """Compute the status of a session from a snapshot of its tickets.
 
+    moment: taken together with `view`.
     pending: the tickets without an outcome.
     level: probability that any interval or bound is wrong.
     """
-    balance = session.balance
-    mix = session.mix
+    balance = moment.balance
+    mix = moment.mix
     certificate = _certificate_of(view, level)
     plays = np.bincount(view.actions, minlength=len(view.names))
     losses = _losses_by_action(view)
@@ -491,7 +512,7 @@ def status_of(
         left_out=int(plays[view.n_actions :].sum()),
         target=None if view.target is None else units.number(view.target),
         units=units,
-        router=_router_text(session, level),
+        router=moment.router,
     )
 
 
