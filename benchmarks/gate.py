@@ -312,7 +312,7 @@ def peers(folder: Path, count: int) -> None:
 
     def probability_passes(own: Any) -> bool:
         interval = stats.percentile_interval(stats.bootstrap(own.tolist(), resamples=500))
-        return bool(margin_verdict(interval, -limit) == "PASS")
+        return bool(margin_verdict(interval, -limit) == "pass")
 
     few = max(1, count // 10)
     print(f"{TABLES[0]}, equal in law, claim 'better': 1, 10, 100 looks")

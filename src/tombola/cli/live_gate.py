@@ -99,7 +99,9 @@ def run_live(
     if race.limit_reached and race.proved is None:
         is_calls = race.stop_reason.endswith(("call", "calls"))
         option = "--max-calls" if is_calls else "--max-cost"
-        step = f"to go on, raise it: tombola gate {shlex.quote(str(file.path))} {option} NUMBER"
+        step = (
+            f"to go on, raise the limit: tombola gate {shlex.quote(str(file.path))} {option} NUMBER"
+        )
         result = replace(result, notes=(*result.notes, step))
     return result
 

@@ -15,7 +15,7 @@ from tombola.evidence.paired import Looks, lower_bound
 from tombola.evidence.passes import difference_interval, group_runs
 from tombola.evidence.run_noise import run_noise
 from tombola.gating.pairs import ROUNDING, Pairs, forecast_rows, make_comparison
-from tombola.gating.result import Comparison, GateResult, Verdict
+from tombola.gating.result import SAME_SCORES, Comparison, GateResult, Verdict
 from tombola.gating.versions import (
     Roles,
     Version,
@@ -454,7 +454,7 @@ def _notes(
     if any(c.n_better == c.n_worse == 0 for c in comparisons):
         models = {version.model for version in versions}
         same = f"; all logs name the model {base.model}" if base.model and len(models) == 1 else ""
-        notes.append(f"the same scores everywhere can also mean that one version ran twice{same}")
+        notes.append(f"{SAME_SCORES}{same}")
     if base.by_place:
         notes.append("rows are paired by their place, since they have no ids")
     notes += [text for own in pairs.values() if (text := _runs_text(base.name, own, settings))]

@@ -5,6 +5,7 @@ order in which they were counted (docs/theory/gate.md, Live gates).
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from tombola._types import Floats
 from tombola.errors import ParameterError, SessionError
 from tombola.evidence.betting import Betting
 from tombola.gating.pairs import ROUNDING, Pairs, forecast_rows, make_comparison
-from tombola.gating.result import Comparison, GateResult, Verdict
+from tombola.gating.result import SAME_SCORES, Comparison, GateResult, Verdict
 from tombola.racing import Race
 
 # Levels of the two sides of an interval are half of its level, which must be below 1.
@@ -49,14 +50,15 @@ def gate_of_race(race: Race) -> GateResult:
         )
     names = [name for name in race.candidates if name != old]
     level = settings.level / len(names)
+    comparisons = tuple(_compare(race, name, level) for name in names)
     return GateResult(
         old,
-        tuple(_compare(race, name, level) for name in names),
+        comparisons,
         (),
         race.reading,
         "any",
         settings.level,
-        notes=tuple(_notes(race)),
+        notes=tuple(_notes(race, comparisons)),
         race=race.statement,
     )
 
@@ -146,8 +148,10 @@ def clamped(bounds: tuple[float, float], limit: float, verdict: Verdict) -> tupl
     return min(low, limit - ROUNDING), max(high, limit + ROUNDING)
 
 
-def _notes(race: Race) -> list[str]:
+def _notes(race: Race, comparisons: Sequence[Comparison]) -> list[str]:
     notes = []
+    if any(c.n_better == c.n_worse == 0 for c in comparisons):
+        notes.append(SAME_SCORES)
     if race.stop_reason:
         notes.append(f"stopped {race.stop_reason}")
     if race.failures:

@@ -22,6 +22,8 @@ SCOPES: dict[Reading, str] = {
     "expected": "in expectation over repeated answers, on these rows",
     "beyond": "for rows like these",
 }
+# Note on two versions that do not differ anywhere.
+SAME_SCORES = "the same scores everywhere can also mean that one version ran twice"
 # Rows that a sentence lists; the page and the JSON have more.
 _MAX_LISTED = 3
 # Rows that differ most, in JSON and on the page.
@@ -321,7 +323,8 @@ class GateResult:
         for comparison in self.comparisons:
             text += self._number_lines(comparison)
         for comparison in self.groups:
-            text += [_line(f"  {comparison.group}", self._row_text(comparison, with_tag=True))]
+            name = ", ".join(filter(None, [self._group_owner(comparison), comparison.group]))
+            text += [_line(f"  {name}", self._row_text(comparison, with_tag=True))]
         if self.groups and not self.groups_decide:
             text.append(_line("", "groups are reported, and share a level of their own"))
         if self.shared_level_text:
@@ -365,6 +368,15 @@ class GateResult:
             return f"all versions share {percent}"
         shares = any(comparison.worse_level < self.level for comparison in self.comparisons)
         return f"claims of worse share {percent}" if shares else ""
+
+    def _group_owner(self, comparison: Comparison) -> str:
+        """Return the version and the metric of a group, as far as there are several."""
+        versions = {c.version for c in self.comparisons}
+        parts = [
+            comparison.version if len(versions) > 1 else "",
+            comparison.metric if self.several else "",
+        ]
+        return " ".join(filter(None, parts))
 
     def _number_lines(self, comparison: Comparison) -> list[str]:
         several = len(self.comparisons) > 1

@@ -26,7 +26,7 @@ def to_markdown(result: GateResult, title: str = "", command: str = "") -> str:
         f"<!-- tombola-gate:{name} -->",
         f"### {_SIGNS[result.tag]} {_text(title) or 'Gate'}: {result.tag.lower()}",
         "",
-        f"{_text(result.claim_line())}.",
+        f"{_text(_claim(result))}.",
         "",
         *_table(result),
         "",
@@ -45,12 +45,18 @@ def to_markdown(result: GateResult, title: str = "", command: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
+def _claim(result: GateResult) -> str:
+    """Return the verdict in words, with a capital unless it begins with a name."""
+    text = result.claim_line()
+    return f"T{text[1:]}" if text.startswith("these rows ") else text
+
+
 def _table(result: GateResult) -> list[str]:
     heading = SCOPES[result.reading]
     if result.reading != "recorded":
         heading += f" ({100 * (1 - result.level):g} %)"
     lines = [
-        f"| | {_text(result.old)} | new | change | {heading} | allowed | |",
+        f"| | {_text(result.old)} | {_text(_new_name(result))} | change | {heading} | allowed | |",
         "|---|--:|--:|--:|--:|--:|---|",
     ]
     order = {"refuted": 0, "undecided": 1, "proved": 2}
@@ -71,6 +77,11 @@ def _table(result: GateResult) -> list[str]:
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _new_name(result: GateResult) -> str:
+    names = {comparison.version for comparison in result.comparisons}
+    return names.pop() if len(names) == 1 else "new"
 
 
 def _name(result: GateResult, comparison: Comparison) -> str:
@@ -104,7 +115,7 @@ def _details(result: GateResult) -> list[str]:
     lines += [f"{result.shared_level_text}."] if result.shared_level_text else []
     lines += [f"{_text(note)}." for note in (*result.missing_notes(), *result.notes)]
     lines.append(result.false_alarm)
-    return [line for text in lines for line in (text, "")][:-1]
+    return [f"- {line}" for line in lines]
 
 
 def _rows_table(result: GateResult) -> list[str]:

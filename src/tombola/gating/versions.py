@@ -1,5 +1,6 @@
 """Versions of a gate: the scores of each, by metric and row, from tables, logs and arrays."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,8 @@ from tombola.units import Kind
 
 # Names of a column that says which version answered.
 _VERSIONS = ("version", "candidate", *ACTION, *WEAK_ACTION)
+# Time of a run in the name of a log of inspect_ai or lm-eval.
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d")
 
 
 class Roles(NamedTuple):
@@ -76,10 +79,25 @@ def version_names(sources: Sequence[Any]) -> list[str]:
 
     >>> version_names(["runs/old.csv", "runs/new.csv"]), version_names(["a/s.jsonl", "b/s.jsonl"])
     (['old', 'new'], ['a', 'b'])
+
+    A name that a program made from the time of the run says less than the folder; in one folder the
+    time itself is the name.
+
+    >>> first, second = "2026-01-01T08-00-00-00-00_qa_Kf.eval", "2026-01-02T08-00-00-00-00_qa_Zs.eval"
+    >>> version_names([f"old/{first}", f"new/{second}"])
+    ['old', 'new']
+    >>> version_names([f"logs/{first}", f"logs/{second}"])
+    ['2026-01-01T08-00-00', '2026-01-02T08-00-00']
     """
     paths = [Path(str(source)) for source in sources]
     names = [path.name if is_directory(path) else path.name.split(".")[0] for path in paths]
     parents = [path.absolute().parent for path in paths]
+    times = [_TIME.search(name) for name in names]
+    if all(times):
+        folders = [parent.name for parent in parents]
+        stamps = [time[0] for time in times if time]
+        is_named = len(set(folders)) == len(folders)
+        names = folders if is_named else stamps if len(set(stamps)) == len(stamps) else names
     while len(set(names)) < len(names) and any(parent.name for parent in parents):
         names = [parent.name for parent in parents]
         parents = [parent.parent for parent in parents]
