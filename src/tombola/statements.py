@@ -45,6 +45,8 @@ RANDOM_CLUSTERS = "if the clusters answered are a random part of all clusters"
 # The table is a sample, as its reader declares.
 RANDOM_SAMPLE = "if the rows read are a random sample of the list"
 RANDOM_STRATA = "if the rows read are a random sample of each stratum"
+# A call that is made again is a second draw, and the answer that comes first is the faster one.
+NO_SECOND_CALL = "if no call was made again because its answer was late"
 # How often the data may be looked at.
 ONE_LOOK = "for one look"
 EVERY_LOOK = "however often you look"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from statements.parsing import is_part_wrong, is_wrong, parse
+from statements.parsing import is_part_wrong, is_wrong, parse, parse_text
 from tombola import Race, RaceFile
 from tombola.racing import Event
 
@@ -62,11 +62,13 @@ class Judge:
     def look(self, race: Race) -> None:
         """Parse and judge what a race says now; the fields must agree with the sentence."""
         statement = race.statement
-        sentence = race.verdict
-        parsed = parse(sentence)
+        sentence = str(statement)
+        parsed = parse_text(sentence)
         self.count.sentences += 1
-        data = statement.to_json()
-        assert sentence.startswith(data["text"]), sentence
+        if race.done or self.count.sentences == 1:
+            # What is said in full agrees at the ends; the sentence is judged at every look.
+            assert parse(race.verdict) == parsed
+            assert statement.to_json()["text"] == sentence
         assert statement.exit_status == {True: 0, False: 1, None: 3}[race.proved], sentence
         assert len(parsed.conclusions) == len(statement.conclusions), sentence
         assert parsed.level == (statement.level if statement.conclusions else None), sentence
@@ -285,10 +287,18 @@ def enumerate_orders(
         for seed in range(limit or 120):
             count.add(judge_race(question, circumstance, table, level, seed=seed))
         return count
-    orders = all_orders(len(table), groups=False)
-    for order in itertools.islice(orders, limit):
-        count.add(judge_race(question, circumstance, table, level, order=order))
+    for order, share in distinct_orders(table, limit):
+        count.add(judge_race(question, circumstance, table, level, order=order), share)
     return count
+
+
+def distinct_orders(table: np.ndarray, limit: int | None) -> list[tuple[np.ndarray, float]]:
+    """Return the first orders of a list that differ in their rows, with how many orders each is."""
+    orders: dict[tuple[tuple[float, ...], ...], list[Any]] = {}
+    for order in all_orders(len(table), groups=False):
+        key = tuple(tuple(row) for row in table[order].tolist())
+        orders.setdefault(key, [order, 0.0])[1] += 1.0
+    return [(order, share) for order, share in itertools.islice(orders.values(), limit)]
 
 
 def enumerate_samples(question: str, law: np.ndarray, rows: int, level: float) -> Count:

@@ -1,5 +1,7 @@
 """Nightly part of the harness: python tests/statements/run_harness.py --races 300000.
 
+With --lists 20 the results that are no races are judged instead, each on 20 lists.
+
 Every scenario (question x circumstance) is judged on random small tables in all orders of their
 rows, exactly, and on longer lists under many seeds. Prints the number of races and sentences, and
 the largest P(wrong) / level; exit status 1 if a level is exceeded or a certain sentence is false.
@@ -16,6 +18,7 @@ from scipy.stats import binom
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from statements.evidence_harness import SCENARIOS, judge_scenario
 from statements.harness import (
     CIRCUMSTANCES,
     NAMES,
@@ -26,6 +29,7 @@ from statements.harness import (
     scenarios,
     shuffle_seeds,
 )
+from tombola.engine.compiler import interpreted
 
 # Levels of small lists: at smaller ones four or five rows prove nothing but certainties.
 LEVELS = (0.5, 0.35, 0.2)
@@ -50,6 +54,12 @@ def small_table(number: int) -> np.ndarray:
 
 def run_unit(unit: tuple[str, str, int]) -> tuple[str, Count, float, bool]:
     """Judge one table of a scenario; return its name, counts, P / level, and whether it is bad."""
+    # On small lists plain Python is faster than looking for compiled code.
+    with interpreted():
+        return _run_unit(unit)
+
+
+def _run_unit(unit: tuple[str, str, int]) -> tuple[str, Count, float, bool]:
     question, name, number = unit
     circumstance = CIRCUMSTANCES[name]
     title = f"{question}, {name}"
@@ -74,12 +84,52 @@ def run_unit(unit: tuple[str, str, int]) -> tuple[str, Count, float, bool]:
     return title, count, ratio, ratio > 1.0 + 1e-9 or count.wrong_certain > 0
 
 
+def judge_lists(first: int, lists: int) -> int:
+    """Judge every scenario of `evidence_harness` on lists; print P / level, and return the status."""
+    total = Count()
+    bad = []
+    for name, scenario in SCENARIOS.items():
+        count = Count()
+        worst = (0.0, 0.0)
+        expected = 0.0
+        for number in range(first, first + lists):
+            level = LEVELS[number % len(LEVELS)]
+            one = judge_scenario(name, number, level)
+            share = one.wrong / one.races
+            # A sampled share has an error of its own; an exact one has none.
+            error = 0.0 if scenario.exact else (level * (1.0 - level) / one.races) ** 0.5
+            worst = max(worst, (share / level, error / level))
+            if one.wrong_certain or (scenario.exact and share > level + 1e-9):
+                bad.append(f"{name}, list {number}: {share:.4f} at {level}; {one.examples}")
+            expected += level * one.races
+            count.races += one.races
+            count.sentences += one.sentences
+            count.wrong += one.wrong
+        if not scenario.exact and count.wrong > expected + 6.0 * expected**0.5:
+            bad.append(f"{name}: {count.wrong:g} of {count.races:g} wrong, {expected:g} allowed")
+        for field in ("races", "sentences", "wrong"):
+            setattr(total, field, getattr(total, field) + getattr(count, field))
+        kind = "exact" if scenario.exact else f"sampled, standard error {worst[1]:.3f}"
+        print(
+            f"{worst[0]:.3f} ({kind})  {name}: {count.races:,.0f} runs, {count.sentences:,} "
+            f"sentences, {count.wrong:,.1f} wrong",
+            flush=True,
+        )
+    print(f"{len(SCENARIOS)} scenarios, {total.races:,.0f} runs, {total.sentences:,} sentences")
+    print("\n".join(bad) or "no level is exceeded, no certain sentence is false")
+    return bool(bad)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--races", type=int, default=300_000)
     parser.add_argument("--first", type=int, default=0, help="number of the first table")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--lists", type=int, default=0, help="judge other results on so many lists")
     options = parser.parse_args()
+    if options.lists:
+        with interpreted():
+            return judge_lists(options.first, options.lists)
     total = Count()
     worst: dict[str, float] = {}
     bad: list[str] = []

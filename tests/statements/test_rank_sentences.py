@@ -18,11 +18,14 @@ pytestmark = pytest.mark.usefixtures("plainly")
 NAN = float("nan")
 
 
-def wrong_share(sizes: tuple[int, int], clusters: int, level: float, **options: Any) -> float:
+def wrong_share(
+    sizes: tuple[int, int], clusters: int, level: float, *, stated: bool = True, **options: Any
+) -> float:
     """Return the exact probability of a wrong order beyond the list, over samples of clusters.
 
     Small clusters favour b, large ones a, so that both have the same mean over rows: a cluster is
     large with probability small / (small + large). No order against the file, b before a, is true.
+    stated: whether a claim under a condition that does not hold is not wrong.
     """
     small, large = sizes
     share = small / (small + large)
@@ -41,8 +44,8 @@ def wrong_share(sizes: tuple[int, int], clusters: int, level: float, **options: 
         reading = ranking.reading()
         condition = re.search(r"if no cluster has more than (\d+) rows?", reading.conditions)
         # A claim under a condition that does not hold is not wrong.
-        holds = condition is None or int(condition[1]) >= large
-        if reading.before.any() and holds:
+        holds = not stated or condition is None or int(condition[1]) >= large
+        if reading.before[1, 0] and holds:
             ways = len(list(itertools.combinations(range(clusters), n_large)))
             wrong += ways * share**n_large * (1 - share) ** (clusters - n_large)
     return wrong
@@ -53,6 +56,17 @@ def test_clusters_of_unequal_size_keep_the_level_beyond_this_list(sizes: tuple[i
     """Divided by the largest cluster of the sample, the order was wrong far above the level."""
     assert wrong_share(sizes, clusters=9, level=0.05) <= 0.05
     assert wrong_share(sizes, clusters=9, level=0.05, largest_cluster=max(sizes)) <= 0.05
+
+
+@pytest.mark.parametrize(("sizes", "share"), [((1, 2), (2 / 3) ** 5), ((1, 5), (5 / 6) ** 5)])
+def test_clusters_divided_by_the_largest_of_the_sample_exceed_the_level(
+    monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, int], share: float
+) -> None:
+    """The twin without the rule: exactly .132 and .402 at level .05 (five clusters, all small)."""
+    monkeypatch.setattr(_rank._Clusters, "goes_beyond", True)
+    wrong = wrong_share(sizes, 5, 0.05, stated=False, binary=True)
+    assert wrong == pytest.approx(share)
+    assert wrong > 0.05
 
 
 def test_unequal_clusters_need_the_largest_possible_size() -> None:
@@ -82,6 +96,70 @@ def test_interval_of_a_mean_with_clusters_contains_it() -> None:
         ways = len(list(itertools.combinations(range(8), n_large)))
         misses += ways * 0.5**8 * (not low <= 0.2 <= high)
     assert misses <= 0.2
+
+
+def missed_means(runs: int) -> int:
+    """Return in how many samples of 120 clusters, of 1 or 9 rows, the interval misses the mean 1/5.
+
+    Each cluster has one row of loss 1: the mean over clusters is known, the mean size is not.
+    """
+    missed = 0
+    for seed in range(runs):
+        sizes = np.where(np.random.default_rng(seed).random(120) < 0.5, 9, 1)
+        names = np.repeat(np.arange(120), sizes)
+        first = np.append(True, names[1:] != names[:-1])
+        rows = np.column_stack([first, np.full(len(names), 0.5)])
+        ranking = rank(
+            rows, kind="losses", clusters=names.tolist(), reading="beyond", largest_cluster=9
+        )
+        low, high = ranking.interval(0)
+        missed += not low <= 0.2 <= high
+    return missed
+
+
+@pytest.mark.full
+def test_interval_scaled_by_the_mean_size_of_the_sample_misses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The twin takes the mean size of the sample for the true one; level .05, fixed seeds."""
+    assert missed_means(24) == 0
+    narrow = lambda rows, population, plan: _narrow(rows)  # noqa: E731
+    monkeypatch.setattr(_rank, "_with_sizes", lambda reading, *_: reading)
+    monkeypatch.setattr(_rank, "_intervals", narrow)
+    assert missed_means(24) > 3
+
+
+def _narrow(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the interval that a known mean over clusters allows: of a normal law, at .05."""
+    half = 1.96 * rows.std(axis=0) / len(rows) ** 0.5
+    return rows.mean(axis=0) - half, rows.mean(axis=0) + half
+
+
+def wrong_looks(runs: int, level: float) -> int:
+    """Return how many of the growing files of equal candidates are wrong at any of 20 looks."""
+    plan = _rank._Plan(level, 0, in_order=True, final_rows=None, binary=None)
+    wrong = 0
+    for seed in range(runs):
+        first = (np.random.default_rng(seed).random(43) < 0.5).astype(float)
+        table = np.column_stack([first, 1.0 - first])
+        for count in range(4, 44, 2):
+            rows = table[:count]
+            horizon = _rank._horizon(plan, rows)
+            if _rank._running(rows, float("inf"), plan, horizon).before[1, 0]:
+                wrong += 1
+                break
+    return wrong
+
+
+def test_present_number_of_rows_as_horizon_exceeds_the_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """20 looks at level .2, fixed seeds: the twin takes the present rows as the end of the file."""
+    no_interval = lambda rows, *_: (rows.min(axis=0), rows.max(axis=0))  # noqa: E731
+    monkeypatch.setattr(_rank, "_intervals", no_interval)
+    assert wrong_looks(25, 0.2) <= 0.2 * 25
+    monkeypatch.setattr(_rank, "_horizon", lambda _, units: len(units))
+    assert wrong_looks(25, 0.2) > 0.2 * 25
 
 
 def growing_looks(table: np.ndarray, **options: Any) -> list[np.ndarray]:

@@ -144,8 +144,8 @@ Token = Annotated[str, typer.Option(envvar="TOMBOLA_TOKEN", help="With --url: yo
 ReissueAfter = Annotated[
     float | None,
     typer.Option(
-        help="With --url: first those issued so many seconds ago that have no answer. Default: "
-        "none.",
+        help="With --url: first those issued so many seconds ago that have no answer. If answers are "
+        "random, faster ones are then favoured. Default: none.",
         min=0,
     ),
 ]

@@ -437,7 +437,8 @@ def run(
     ] = 0,
     shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,
     max_seconds: Annotated[
-        float | None, typer.Option(help="Time limit of this run; run again to continue.")
+        float | None,
+        typer.Option(help="Time limit of this run; the next one makes open calls again."),
     ] = None,
     column: _Column = "",
     known: _Known = None,

@@ -9,7 +9,7 @@ import numpy as np
 from tombola.racing.options import RaceSettings
 from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import MAX_LOSS_SHARE
-from tombola.statements import UNCHECKED, Counts, Reading, Statement
+from tombola.statements import NO_SECOND_CALL, UNCHECKED, Counts, Reading, Statement
 
 if TYPE_CHECKING:
     from tombola.racing._race import Race
@@ -106,7 +106,11 @@ class Result(Answers):
             reading=self.reading,
             reason=self.reason,
         )
-        return replace(statement, counts=Counts(rows=self.rows, counted=self.rows_counted))
+        return replace(
+            statement,
+            counts=Counts(rows=self.rows, counted=self.rows_counted),
+            condition=NO_SECOND_CALL if self.reading == "expected" else "",
+        )
 
     @property
     def text(self) -> str:

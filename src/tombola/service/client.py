@@ -426,7 +426,8 @@ class Client(_SyncConnection):
 
         count: fewer are issued if fewer rows are left; None: one, in a race all that the next row
             needs.
-        reissue_after: first offer tickets without an outcome issued at least this many seconds ago;
+        reissue_after: first offer tickets without an outcome issued at least this many seconds ago
+            (a second draw if answers are random, which favours faster ones);
             None for never.
         """
         body = {"count": count, "reissue_after": reissue_after}

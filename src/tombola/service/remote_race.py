@@ -41,7 +41,7 @@ async def run_remote_race(
     max_seconds: time limit of this run, None for no limit; calls under way then stay pending.
     log: receives a line at each change seen, and per failed command; None: silent.
     reissue_after: take over calls issued at least this many seconds ago without an answer; None:
-        never.
+        never. If answers are random, such a call is a second draw, and faster answers are favoured.
     counts: counts the calls of this run and their failures; None: no counts.
     """
     about = await client.describe()

@@ -395,7 +395,7 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
             all calls of a row.
         worker: name of the worker who gets them.
         reissue_after: offer pending tickets leased this many seconds ago before new ones; None:
-            never.
+            never. If answers are random, this favours faster ones.
         now: present time in Unix seconds; None: the system clock.
         """
         owner = f"{type(self).__name__}.lease"
