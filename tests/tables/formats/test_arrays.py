@@ -71,6 +71,22 @@ def test_npz_with_duplicate_members_is_rejected(tmp_path: Path, refused: Refused
     assert "something else" in refused(path)
 
 
+def test_npz_whose_directory_hides_members_is_rejected(tmp_path: Path, refused: Refused) -> None:
+    """A damaged length swallows the entries after it; costs must not vanish in silence."""
+    path = tmp_path / "t.npz"
+    np.savez(path, losses=np.array(LOSSES), costs=np.ones((3, 2)))
+    content = bytearray(path.read_bytes())
+    first = content.index(b"PK\x01\x02")
+    second = content.index(b"PK\x01\x02", first + 1)
+    # The comment of the first entry is as long as the second entry.
+    size = content.index(b"PK\x05\x06") - second
+    content[first + 32 : first + 34] = size.to_bytes(2, "little")
+    path.write_bytes(content)
+    with np.load(path) as archive:
+        assert archive.files == ["losses"]
+    assert "NumPy archive" in refused(path)
+
+
 def test_npz_with_invalid_code_points_is_rejected(tmp_path: Path, refused: Refused) -> None:
     wrong = np.array(["a", "b"])
     wrong.view(np.uint32)[1] = 0x7FFFFFFF

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from tombola.tables import read_table
+from tombola.tables.columns import parse_column
+from tombola.tables.formats.frames import read_frame
 
 pa, parquet = (import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
 Refused = Callable[..., str]
@@ -62,3 +64,25 @@ def test_parquet_page_checksum_is_verified(tmp_path: Path, refused: Refused) -> 
     content[at + 14] ^= 1  # another number in [0, 1]
     (tmp_path / "t.parquet").write_bytes(content)
     refused(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_of_frames_equal_their_cells(library: str) -> None:
+    """Whole columns are converted at once; the careful parser, cell by cell, finds the same."""
+    name = "table" if library == "pyarrow" else "DataFrame"
+    make: Any = getattr(import_module(library), name)
+    columns: dict[str, list[Any]] = {
+        "small": [3, -1, 0],
+        "large": [2**53 + 1, 1, 2**62],
+        "edge": [2**53, -(2**53), 7],
+        "words": ["a", " b ", "NA"],
+        "blank": ["a", None, ""],
+        "written": ["1", "0.5", "1.234"],
+    }
+    for column in read_frame(make(columns), "frame").columns:
+        careful = parse_column(column.name, columns[column.name], keep_texts=True)
+        assert column.numbers.tobytes() == careful.numbers.tobytes()
+        assert column.texts is not None
+        assert careful.texts is not None
+        assert list(column.texts) == list(careful.texts)
+        assert column[3:] == careful[3:]

@@ -47,6 +47,10 @@ _READ_ERRORS = (
     ValueError,
 )
 
+# Largest end of a zip archive, with a comment; number of members that it states if there are more.
+_MAX_ZIP_END = 22 + 0xFFFF
+_MANY_MEMBERS = 0xFFFF
+
 
 def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     """Read an NPZ archive with an array `losses` or `scores`, shape (rows, actions).
@@ -238,6 +242,8 @@ def _check_members(path: Path, archive: Any, names: set[str]) -> None:
     """Raise if names repeat, or if arrays do not fit into memory, or contradict directory or headers."""
     if len(set(archive.files)) < len(archive.files):
         raise ValueError("a duplicate name")
+    if _declared_members(path) not in (len(archive.zip.infolist()), _MANY_MEMBERS):
+        raise ValueError("another number of arrays than it declares")
     for entry in archive.zip.infolist():
         archive.zip.open(entry).close()
     entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.zip.infolist()}
@@ -254,6 +260,18 @@ def _check_members(path: Path, archive: Any, names: set[str]) -> None:
             declared = math.prod(shape) * dtype.itemsize
             if not dtype.hasobject and declared != entries[name].file_size - file.tell():
                 raise ValueError("a header that does not fit its array")
+
+
+def _declared_members(path: Path) -> int:
+    """Return the number of members that the end of a zip archive states.
+
+    A damaged length in the directory hides the members after it, which zipfile does not notice.
+    """
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _MAX_ZIP_END))
+        end = file.read()
+    place = end.rfind(b"PK\x05\x06")
+    return int.from_bytes(end[place + 10 : place + 12], "little")
 
 
 def _ids(

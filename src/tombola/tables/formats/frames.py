@@ -109,7 +109,8 @@ def _read_arrow(path: Path, name: str, read: Callable[[], Any]) -> Columns:
 def _column(name: str, series: Any, narwhals: Any) -> Column:
     dtype = series.dtype
     if dtype == narwhals.String:
-        texts = [text or "" for text in series.to_list()]
+        # pandas has several missing values.
+        texts = [text if isinstance(text, str) else "" for text in series.to_list()]
         return parse_text_column(name, texts, keep_texts=True)
     is_number = dtype.is_numeric() or dtype == narwhals.Boolean
     if dtype.is_integer() and _are_exact(series, narwhals):
