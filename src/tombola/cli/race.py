@@ -561,7 +561,7 @@ def run(
         show(f"{file}: {_direction(now.settings)}", soft=True)
         # The first line states the direction.
         show(f"{now.statement}; seed {now.settings.seed}")
-        show_lines(page.mean_texts())
+        show_lines(mean["statement"] for mean in page.to_json()["chosen_means"])
         if out is not None:
             show(written_line(out), soft=True)
         if hint := evaluator.hint(now):
@@ -783,8 +783,8 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
     # The first line states the direction.
     show(f"{facts['verdict'].removesuffix(f'; {_direction(settings)}')}; seed {settings.seed}")
     _show_standings(facts, settings)
-    if report is not None:
-        show_lines(report.mean_texts())
+    # A server of an earlier version has none.
+    show_lines(mean["statement"] for mean in facts.get("chosen_means", ()))
     if facts.get("calls_on_file"):
         show(MEANS_NOTE)
     if facts.get("pilot"):

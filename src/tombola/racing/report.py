@@ -13,7 +13,7 @@ from tombola._formatting import HtmlTable, format_percent, html_block
 from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.events import Event
-from tombola.racing.means import ChosenMean, mean_statement, mean_text
+from tombola.racing.means import ChosenMean, mean_text
 from tombola.racing.options import hash_of_rows
 from tombola.report.figures import draw_chart
 from tombola.report.lanes import draw_lanes
@@ -147,10 +147,6 @@ class RaceReport:
     def chosen_means(self) -> tuple[ChosenMean, ...]:
         """Means of the chosen candidates of a finished race; else empty, since they take time."""
         return self.race.chosen_means() if self.race.done else ()
-
-    def mean_texts(self) -> list[str]:
-        """Return a sentence on the mean of each chosen candidate of a finished race."""
-        return [mean_text(self.race, mean) for mean in self.chosen_means]
 
     def group_cells(self) -> list[dict[str, str]]:
         """Return a dict of texts per group: name, rows, answer, leader and its mean."""
@@ -307,7 +303,7 @@ def _mean_json(race: Race, mean: ChosenMean) -> dict[str, Any]:
         "low": low,
         "high": high,
         "rows": mean.rows,
-        "statement": str(mean_statement(race, mean)),
+        "statement": mean_text(race, mean),
     }
 
 

@@ -3,6 +3,7 @@
 inspect_ai        .eval or .json logs, one per candidate (needs the package)
 lm-eval           samples_*.jsonl, one per candidate; the folder is the name of the candidate
 promptfoo         results JSON; a candidate is a provider, with its prompt if there are several
+pytest-probability  reports of --prob-json; the file is the name of the candidate
 Every Eval Ever   files of instances (JSON lines); a candidate is a model
 long CSV          one line per answer: columns candidate, row, and score or loss
 
@@ -58,6 +59,8 @@ _LM_EVAL_KEYS = frozenset(
 _LM_EVAL_LINE = _LM_EVAL_KEYS - {"doc_id"} | {"doc_hash"}
 # Name that lm-eval gives to a file of samples: the task, then a time.
 _LM_EVAL_FILE = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT[^_]*")
+# Words of which a log in JSON that is not one line has at least one near its begin.
+_JSON_WORDS = (b'"results"', b'"eval"', b'"stats_config"')
 # Value of failureReason in results of promptfoo if the call itself failed.
 _PROMPTFOO_ERROR = 2
 # Variables of promptfoo that a run adds to those of the test.
@@ -363,7 +366,7 @@ def _format_of(path: Path) -> "Callable[[Path, LogOptions], Iterator[LoggedAnswe
         return _lm_eval
     if isinstance(first, dict) and {"evaluation_id", "sample_id", "evaluation"} <= first.keys():
         return _every_eval
-    if first is None and not (b'"results"' in head or b'"eval"' in head):
+    if first is None and not any(word in head for word in _JSON_WORDS):
         return None
     data = first if isinstance(first, dict) else _json(path)
     if isinstance(data.get("eval"), dict) and "status" in data:
@@ -374,6 +377,8 @@ def _format_of(path: Path) -> "Callable[[Path, LogOptions], Iterator[LoggedAnswe
         return _promptfoo if any("provider" in line for line in lines) else None
     if isinstance(results, dict) and {"configs", "versions"} & data.keys():
         return _lm_eval_means
+    if {"stats_config", "records", "stopping"} <= data.keys():
+        return _probability
     return None
 
 
@@ -705,6 +710,27 @@ def _promptfoo(path: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
             yield LoggedAnswer(name, row, number, chosen, kind, "", _digest("vars", own))
     except _PARSE_ERRORS as error:
         raise _unreadable(path, "results of promptfoo with a provider and a score", error) from None
+
+
+def _probability(path: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
+    """Read the report of pytest-probability: each run of a case, 1 for a pass; an error is a 0."""
+    try:
+        data = _json(path)
+        skipped = int(data["stopping"].get("runs_skipped") or 0)
+        chosen = _chosen_metric(["pass"], options.metric or "pass", str(path), options.option)
+        if skipped:
+            raise TableError(
+                f"{path}: expected all runs of every case, got {plural(skipped, 'run')} less, "
+                "which stopped once a case was decided; such runs are a biased part: run it again "
+                "without stopping early."
+            )
+        for record in data["records"]:
+            passed = {"pass": 1.0, "fail": 0.0, "error": 0.0}[record["outcome"]]
+            row = str(record["case"])
+            yield LoggedAnswer(path.name.split(".")[0], row, passed, chosen, "scores")
+    except _PARSE_ERRORS as error:
+        expected = "a report of pytest-probability with case and outcome in each record"
+        raise _unreadable(path, expected, error) from None
 
 
 def _provider(line: dict[str, Any]) -> str:
