@@ -22,6 +22,7 @@ SLOW = [
     "leaderboard",
     "answers_on_file",
     "race_models",
+    "random_answers",
 ]
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 
