@@ -97,7 +97,7 @@ def _race_picture(folder: Path) -> object:
 def _rank_picture(folder: Path) -> object:
     from tombola import rank
 
-    return rank(folder / "prompts_loss.csv").plot(size=(7, 3))
+    return rank(folder / "prompts_loss.csv", kind="losses").plot(size=(7, 3))
 
 
 def _gate_picture(folder: Path) -> object:

@@ -47,6 +47,7 @@ def test_compare_prints_summary_and_ranking(
     done = tombola(
         "compare",
         "losses.csv",
+        "--losses",
         "--feedback",
         feedback,
         "--repetitions",
@@ -58,7 +59,7 @@ def test_compare_prints_summary_and_ranking(
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(
-        "losses.csv: 40 rows, 3 actions, read as losses by the name of the file: lower is better.\n"
+        "losses.csv: 40 rows, 3 actions, read as losses: lower is better.\n"
     )
     assert "\nBest action in this table (exact): good, mean loss " in done.stdout
     pool = Pool(np.loadtxt(table, delimiter=",", skiprows=1))
@@ -101,6 +102,7 @@ def test_compare_at_80_columns(tombola: Callable[..., Any], table: Path) -> None
         *(
             "compare",
             "losses.csv",
+            "--losses",
             "--orders",
             "random,given",
             "--repetitions",
@@ -161,6 +163,7 @@ def test_compare_named_learners(run_python: Callable[..., Any], table: Path) -> 
     arguments = (
         "compare",
         "losses.csv",
+        "--losses",
         "--learners",
         "UCB2,Hedge",
         "--repetitions",
@@ -174,9 +177,9 @@ def test_compare_named_learners(run_python: Callable[..., Any], table: Path) -> 
 
 
 def test_describe_prints_the_next_command(tombola: Callable[..., Any], table: Path) -> None:
-    done = tombola("describe", "losses.csv", "--ignore", "dear", columns=80)
+    done = tombola("describe", "losses.csv", "--losses", "--ignore", "dear", columns=80)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "\n  tombola compare losses.csv --ignore dear\n" in done.stdout
+    assert "\n  tombola compare losses.csv --losses --ignore dear\n" in done.stdout
     assert "2: cheap, good" in done.stdout
 
 
@@ -276,15 +279,15 @@ def test_bad_table_is_one_line_and_status_2(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("compare", "losses.csv", "--feedback", "some"),
-        ("compare", "losses.csv", "--orders", "shuffled"),
-        ("compare", "losses.csv", "--orders", "random,random"),
-        ("compare", "losses.csv", "--learners", "UCB2(beta=1)"),
-        ("compare", "losses.csv", "--learners", "nowhere.py:Mine"),
-        ("compare", "losses.csv", "--learners", "UCB2(alpha=open('x'))"),
+        ("compare", "losses.csv", "--losses", "--feedback", "some"),
+        ("compare", "losses.csv", "--losses", "--orders", "shuffled"),
+        ("compare", "losses.csv", "--losses", "--orders", "random,random"),
+        ("compare", "losses.csv", "--losses", "--learners", "UCB2(beta=1)"),
+        ("compare", "losses.csv", "--losses", "--learners", "nowhere.py:Mine"),
+        ("compare", "losses.csv", "--losses", "--learners", "UCB2(alpha=open('x'))"),
         ("compare", "losses.csv", "--decimal", ":"),
-        ("compare", "losses.csv", "--budget", "much"),
-        ("compare", "losses.csv", "--budget", "10"),
+        ("compare", "losses.csv", "--losses", "--budget", "much"),
+        ("compare", "losses.csv", "--losses", "--budget", "10"),
         ("demo", "surprise"),
         ("reproduce", "--claims", "birthday,surprise"),
         ("reproduce", "--claims", "birthday", "--out", "losses.csv"),

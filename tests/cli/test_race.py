@@ -353,7 +353,7 @@ def _read(path: Path) -> bytes:
 def test_plan_text_matches_json(command: Command, tmp_path: Path) -> None:
     table = (np.random.default_rng(0).random((120, 3)) < [0.1, 0.5, 0.6]).astype(int)
     (tmp_path / "losses.csv").write_text(csv_text([["a", "b", "c"], *table.tolist()]))
-    words = ("plan", "losses.csv", "--shuffles", "20", "--level", "0.1,0.05")
+    words = ("plan", "losses.csv", "--losses", "--shuffles", "20", "--level", "0.1,0.05")
     text, data = command(*words)[1], json.loads(command(*words, "--json")[1])
     assert data["total_calls"] == 360
     assert [race["level"] for race in data["races"]] == [0.1, 0.05]
@@ -599,7 +599,7 @@ def test_race_by_group(groups: Command, tmp_path: Path) -> None:
         "--out",
         "p.html",
     ]
-    code, printed = groups("run", "losses.csv", *commands, *options)
+    code, printed = groups("run", "losses.csv", "--losses", *commands, *options)
     assert "by category, all with probability 0.95 or more: code: b; law: a" in printed
     # The candidates tie on the whole list, so the question is not answered.
     assert code == 3
@@ -622,6 +622,7 @@ def test_plan_by_group_and_under_a_cap(groups: Command) -> None:
     options = [
         "plan",
         "losses.csv",
+        "--losses",
         "--by",
         "category",
         "--shuffles",

@@ -312,7 +312,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("command", "text"),
     [
-        ("losses.csv", "Read as losses by the name of the file: lower is better."),
+        ("losses.csv --losses", "Read as losses: lower is better."),
         (
             "accuracies.csv --losses",
             "Candidates: a, b. Note: the names say higher is better (a_accuracy, b_",

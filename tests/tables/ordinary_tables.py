@@ -66,7 +66,7 @@ id+ | clasp/2.1.3/h7-n1, clasp/2.1.3/h2-n1 | seconds | losses
 instance+ | lingeling, glucose, minisat | seconds | losses
 instance+ | g12fd, gecode, ortools, mistral | seconds | losses
 id+ | hint0, hint1, hint2, hint3 | seconds | losses
-id+ | kissat_seconds, minisat_seconds | seconds | named
+id+ | kissat_seconds, minisat_seconds | seconds | losses
 id+ | gpt_accuracy, llama_accuracy | share | named
 id+ | gpt_score, llama_score, claude_score | share | named
 id+ | score_a, score_b | share | named

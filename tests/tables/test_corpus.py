@@ -256,7 +256,7 @@ UGLY: dict[str, Ugly] = {
     "1.234 where commas are said to be decimal": Ugly("id;a;b;cost:a;cost:b\nx;0;1;0.5;2.5\ny;1;0;0.5;1.234\n", "column 'cost:b', got '1.234', which may have", options={"decimal": ","}),
     "1.234 without commas": Ugly("id,a,b\nx,1.234,2.345\ny,0.5,0.7\n", losses=[[1.234 / 5, 2.345 / 5], [0.1, 0.14]], ids=XY, options={"range": (0, 5)}),
     "an action in percent": Ugly("a,b,c\n0.1,59,0.3\n0.9,99,0.2\n0.4,80,1\n", "(outside only in b); in percent? divide it by 100, or leave it out with --ignore b.", options={**SCORES, "actions": ["a", "b", "c"]}),
-    "an action in percent, no direction": Ugly("a,b,c\n0.1,59,0.3\n0.9,99,0.2\n0.4,80,1\n", "write --scores if higher is better, --losses if lower is.", options={"kind": None, "actions": ["a", "b", "c"]}),
+    "an action in percent, no direction": Ugly("a,b,c\n0.1,59,0.3\n0.9,99,0.2\n0.4,80,1\n", "write --scores if higher is better, --losses if lower is better.", options={"kind": None, "actions": ["a", "b", "c"]}),
     "a column outside of the range": Ugly("id,a,b,c\n1,3,4,31\n2,5,6,12\n3,7,1,15\n", "outside only in c); leave out columns that are no candidates, --ignore c, or", options={**SCORES, "range": (0, 10), "actions": ["a", "b", "c"]}),
     "a column on another scale": Ugly("id,a,b,c,hardness\n" + "".join(f"q{i},{i},{9 - i},{i // 2},0.{i}\n" for i in range(10)), "'hardness' from 0 to 0.9 beside columns up to 9; write --ignore hardness if it is not an action, else name all actions: --candidates a,b,c,hardness"),
     # ways to write files
@@ -372,7 +372,7 @@ UGLY: dict[str, Ugly] = {
     "long, nothing said": Ugly("id,action,points\nx,a,1\nx,b,0\n", "--value-column NAME", options={"kind": None}),
     "long, unknown names": Ugly("test,tool,score,runtime\nx,a,1,4\nx,b,0,3\ny,a,.5,1\ny,b,.75,2\n", "got words in test, tool and numbers in score, runtime; if there is a line for each row and action, name the columns of the rows and of the actions with --id NAME --action-column NAME", options={"kind": None}),
     "long, unknown names, as scores": Ugly("test,tool,score,size\nx,a,1,4\nx,b,0,3\ny,a,.5,1\ny,b,.75,2\n", "--id NAME --action-column NAME", options=SCORES),
-    "long, numbered rows": Ugly("q,tool,score\n1,a,1\n1,b,0\n2,a,.5\n2,b,.75\n", "--id NAME --action-column NAME", options=SCORES),
+    "long, numbered rows": Ugly("q,tool,score\n1,a,1\n1,b,0\n2,a,.5\n2,b,.75\n", losses=AB, ids=("1", "2"), options=SCORES),
     "long, names given": Ugly("test,tool,score,runtime\nx,a,1,4\nx,b,0,3\ny,a,.5,1\ny,b,.75,2\n", losses=AB, ids=XY, options={"kind": None, "ids": "test", "action": "tool"}),
     "long with columns left out": Ugly("id,model,loss,cost,delay\nx,a,0,1,0\nx,b,1,2,0\ny,a,.5,3,5\ny,b,.25,4,5\n", losses=AB, ids=XY, options={"ignore": ["cost", "del*"]}, notes=("ignored: cost, delay (as requested)",)),
     "long with all its columns": Ugly("id,model,loss,cost,delay\nx,a,0,1,0\nx,b,1,2,0\ny,a,.5,3,5\ny,b,.25,4,5\n", losses=AB, ids=XY, costs=[[1, 2], [3, 4]], delays=[0, 5]),
@@ -436,7 +436,6 @@ ASKED = {
     "logged, a model a line": "propensity",
     "long, unknown names": "score",
     "long, unknown names, as scores": "score",
-    "long, numbered rows": "score",
     "long, names given": "score",
     "long with all its columns": "delay",
 }

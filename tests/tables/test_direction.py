@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.errors import FeedbackError, ParameterError, TableError, TombolaWarning
+from tombola._formatting import cli_style
+from tombola.errors import (
+    FeedbackError,
+    ParameterError,
+    QuestionError,
+    TableError,
+    TombolaWarning,
+)
 from tombola.evidence.statement import parse_statement
 from tombola.racing.driver import loss_and_cost
 from tombola.tables import read_table
-from tombola.tables.names import direction_of, direction_of_file
+from tombola.tables.names import direction_of, direction_of_file, stated_direction
 from tombola.units import Units
 
 # Model "good" has the higher score in every row. Spelling -> table, and the options it needs beside
@@ -107,37 +114,37 @@ def test_arrays_and_contradicting_names_have_no_direction(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("stem", "expected"),
+    ("stem", "first"),
     [
         ("losses", "losses"),
-        ("my loss", "losses"),
-        ("prompts_scores", "scores"),
-        ("rewards", "scores"),
+        ("prompts_loss", "losses"),
         ("model-accuracy", "scores"),
-        ("error_analysis", None),
-        ("no_errors", None),
-        ("no_losses", None),
-        ("cost", None),
-        ("run_time", None),
-        ("prices", None),
-        ("losses_old", None),
-        ("lossless", None),
-        ("brier_score", None),
-        ("error_score", None),
-        ("", None),
-        ("__", None),
+        ("rewards", "scores"),
+        ("error_analysis", "scores"),
+        ("run_time", "scores"),
+        ("", "scores"),
     ],
 )
-def test_direction_of_file_names(stem: str, expected: str | None, tmp_path: Path) -> None:
+def test_name_of_a_file_decides_nothing(stem: str, first: str, tmp_path: Path) -> None:
+    """It only puts the likely answer first."""
     path = tmp_path / f"{stem}.csv"
     path.write_text("id,good,bad\nx,1,0\ny,1,1\n")
-    if expected is None:
-        with pytest.raises(TableError, match="which can be either"):
-            read_table(path)
-    else:
-        assert read_table(path).direction.startswith(
-            f"read as {expected} by the name of the file: "
-        )
+    with (
+        cli_style(["tombola", "rank", "t.csv"]),
+        pytest.raises(QuestionError, match="which can be either") as asked,
+    ):
+        read_table(path)
+    commands = [command for _, command in asked.value.answers]
+    assert commands[0] == f"tombola rank t.csv --{first}"
+    assert sorted(commands) == ["tombola rank t.csv --losses", "tombola rank t.csv --scores"]
+
+
+@pytest.mark.parametrize("word", ["time", "seconds", "price", "win", "quality", "utility"])
+def test_only_unmistakable_words_in_every_column_state_a_direction(word: str) -> None:
+    """Words such as time leave a doubt: the time until a failure is better if high."""
+    assert stated_direction([f"a_{word}", f"b_{word}"])[0] is None
+    assert stated_direction(["a_loss", "b_loss"]) == ("losses", "loss")
+    assert stated_direction(["a_accuracy", "b"])[0] is None
 
 
 def test_kind_against_column_names_warns(tmp_path: Path) -> None:

@@ -17,14 +17,14 @@ def test_labels_follow_rows(tmp_path: Path) -> None:
     """Also where rows are dropped, and in a long table; a blank cell is a group of its own."""
     path = tmp_path / "losses.csv"
     path.write_text(WIDE)
-    assert read_table(path, by="category", missing="worst").strata == (
+    assert read_table(path, kind="losses", by="category", missing="worst").strata == (
         "law",
         "code",
         "law",
         "(none)",
     )
-    assert read_table(path, by="category", missing="drop").strata == ("law", "code", "(none)")
-    assert read_table(path, missing="drop").strata is None
+    assert read_table(path, kind="losses", by="category", missing="drop").strata == ("law", "code", "(none)")
+    assert read_table(path, kind="losses", missing="drop").strata is None
     path.write_text(LONG)
     assert read_table(path, by="category").strata == ("law", "code")
     with pytest.raises(

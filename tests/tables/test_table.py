@@ -184,7 +184,7 @@ def test_values_beyond_the_range_are_rejected(refused: Refused) -> None:
 
 def test_read_pool_is_the_pool_of_the_table(tmp_path: Path) -> None:
     (tmp_path / "losses.csv").write_text("a,b\n-10,30\n10,0\n")
-    assert read_pool(tmp_path / "losses.csv", rescale=True).losses.tolist() == [
+    assert read_pool(tmp_path / "losses.csv", kind="losses", rescale=True).losses.tolist() == [
         [0.0, 1.0],
         [0.5, 0.25],
     ]

@@ -66,7 +66,8 @@ def summarise(report: "CompareReport") -> Summary:
     """Return the result of a comparison in sentences, for terminal, page and JSON."""
     pool = report.pool
     without = report.table.without
-    actions = f"{plural(pool.k, 'action')}{without and f' {without}'}"
+    names = join_names(pool.actions, limit=12, length=40)
+    actions = f"{plural(pool.k, 'action')}{without and f' {without}'} ({names})"
     return Summary(
         table=f"{report.name}: {plural(pool.rows, 'row')}, {actions}, {report.table.direction}.",
         best=_best_text(report),

@@ -100,7 +100,7 @@ def demo(
     for words in commands:
         _run(words)
     show("\nNext, on a table of your own:")
-    show("  tombola compare losses.csv --out page.html", soft=True)
+    show("  tombola compare losses.csv --losses --out page.html", soft=True)
 
 
 def _example(name: str, seed: int) -> tuple["Table", str]:

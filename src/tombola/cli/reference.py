@@ -26,9 +26,9 @@ def learners(as_json: Json = False) -> None:
             )
             show(entry.summary, indent=6)
     show("\nWith parameters:")
-    show("  tombola compare losses.csv --learners 'UCB2(alpha=.3),Exp3'", soft=True)
+    show("  tombola compare losses.csv --losses --learners 'UCB2(alpha=.3),Exp3'", soft=True)
     show("A learner of your own (see CONTRIBUTING.md):")
-    show("  tombola compare losses.csv --learners mine.py:MyLearner", soft=True)
+    show("  tombola compare losses.csv --losses --learners mine.py:MyLearner", soft=True)
 
 
 def cite(

@@ -201,18 +201,14 @@ def require_kind(
 ) -> tuple[Literal["losses", "scores"], list[str]]:
     """Return the direction of a table, "losses" or "scores", and remarks to print.
 
-    It is taken from the options, else from the column names, else from the file name; TableError if
-    none has it.
+    It is taken from the options, else from the column names; QuestionError if none has it.
     """
     from tombola.tables.options import table_header
 
     header = table_header(source, names, parse_kind(losses=losses, scores=scores))
     kind = header.require_direction()
     remarks = [f"Note: {header.contradiction}"] if header.contradiction else []
-    return kind, [
-        *remarks,
-        *([f"Read as {kind} by the name of the file."] if header.by_file else []),
-    ]
+    return kind, remarks
 
 
 def parse_names(text: str, *, keep_blank: bool = False) -> list[str]:

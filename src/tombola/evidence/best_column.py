@@ -39,7 +39,7 @@ from tombola.statements import (
 )
 from tombola.tables.columns import Column, Columns
 from tombola.tables.detect import Roles, detect, detect_names, find_action_column
-from tombola.tables.names import direction_of
+from tombola.tables.names import stated_direction
 from tombola.tables.options import ParsedTable, ReadOptions
 from tombola.tables.question import Question
 from tombola.tables.to_pool import Table
@@ -371,7 +371,7 @@ def certify(
     level: the probability, at most, that the answer is wrong, at whatever row the program stops.
     rows: the size of the whole list, if the table is a random sample of it, in random order. None:
         the table is the whole list, and is shuffled.
-    kind: "losses" (lower is better) or "scores"; None if names of columns or of the file state it.
+    kind: "losses" (lower is better) or "scores"; None if names of columns state it.
     range: the smallest and the largest possible number; None: 0 and 1.
     column: ask for the mean of this column instead, to within `within`; None: for the best column.
     candidates: columns that are candidates; names or patterns. None: all columns of numbers, if
@@ -573,7 +573,7 @@ def _find_columns(
         notes.append(f"ignored columns: {reasons_text(ignored)}")
     parsed = ParsedTable(
         source.source,
-        options.kind or direction_of(names)[0],
+        options.kind or stated_direction(names)[0],
         np.empty((0, len(names))),
         tuple(names),
         None,
@@ -581,11 +581,9 @@ def _find_columns(
         None,
         [],
         value_columns=tuple(names),
-    ).with_direction()
+    )
     remarks = [f"Note: {parsed.contradiction}"] if parsed.contradiction else []
     kind = parsed.require_direction()
-    if parsed.by_file:
-        remarks.append(f"Read as {kind} by the name of the file.")
     return [source.header.index(name) for name in names], kind, remarks, notes
 
 

@@ -14,6 +14,7 @@ from tombola.racing._plan import Plan, plan
 from tombola.racing.strata import Strata
 from tombola.tables import read_table
 from tombola.tables.cells import read_history
+from tombola.tables.to_pool import reading_line
 from tombola.units import Units
 
 # A race that needs more than this share of all calls suggests a tolerance, which makes it cheaper.
@@ -182,7 +183,9 @@ def plan_table(
     return TablePlan(
         tuple(plans),
         name,
-        f"{', '.join(filter(None, [name, read.without]))}: {read.direction}",
+        reading_line(
+            read.kind, read.unit, pool.actions, ", ".join(filter(None, [name, read.without]))
+        ),
         within,
         seed,
         None if on_file is None else int(on_file.sum()),

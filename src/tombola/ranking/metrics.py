@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from tombola._formatting import join_names, note_line, option_text
+from tombola._formatting import note_line, option_text
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.tables.costs import AS_REQUESTED
@@ -16,7 +16,7 @@ from tombola.tables.to_pool import (
     check_missing,
     check_scale,
     check_timeouts,
-    direction_text,
+    reading_line,
     reading_remarks,
     source_name,
 )
@@ -98,7 +98,6 @@ def read_candidates(
             (purpose, f"{command} --question ranks")
             for purpose, command in TableSummary(parsed).race_steps(path, limits)
         )
-    direction = direction_text(kind, parsed.unit, by_file=parsed.by_file)
     return Candidates(
         parsed.values,
         tuple(parsed.names),
@@ -108,7 +107,7 @@ def read_candidates(
         parsed.strata,
         tuple(parsed.other_units),
         (
-            f"R{direction[1:]}. Candidates: {join_names(parsed.names, limit=12)}.",
+            reading_line(kind, parsed.unit, parsed.names),
             *reading_remarks(parsed, missing=missing, limits=limits),
             *(note_line(question) for question in parsed.questions),
         ),

@@ -10,7 +10,7 @@ from tombola.tables.costs import AS_REQUESTED
 from tombola.tables.options import ReadOptions
 from tombola.tables.summary import GroupRow, TableSummary
 from tombola.tables.table import parse_table, read_source
-from tombola.tables.to_pool import source_name
+from tombola.tables.to_pool import reading_line, source_name
 from tombola.units import Kind
 
 
@@ -44,7 +44,15 @@ class Description(Result):
             rows.append(("" if heading == before else heading, text))
             before = heading
         header, sample = self.summary.sample()
-        blocks: list[Block] = [f"{self.table}:", Cells(("", ""), rows), Cells(header, sample)]
+        parsed = self.summary.parsed
+        reading = f"{self.table}:"
+        if parsed.kind is not None:
+            reading = reading_line(parsed.kind, parsed.unit, parsed.names, self.table)
+        blocks: list[Block] = [
+            reading,
+            Cells(("", ""), rows),
+            Cells(header, sample),
+        ]
         if self.summary.parsed.strata is not None:
             is_ranked = self.summary.parsed.kind is not None
             quantity = f"mean {self.summary.quantity}"
@@ -79,7 +87,9 @@ class Description(Result):
         facts |= {
             "kind": parsed.kind,
             "unit": parsed.unit,
+            "candidates": list(parsed.names),
             "ignored": dict(parsed.ignored),
+            "rows_left_out": 0 if parsed.row_mask is None else int((~parsed.row_mask).sum()),
             "notes": parsed.notes,
         }
         if parsed.strata is not None:
@@ -102,7 +112,7 @@ def describe(
     Nothing is written.
 
     table: a path, a data frame or an array, as for `read_table`; "-" for standard input.
-    kind: "losses" (lower is better) or "scores"; None if names of columns or of the file state it.
+    kind: "losses" (lower is better) or "scores"; None if names of columns state it.
     by: the column of groups of rows; None: a column that looks like groups.
     sheet: the sheet of an Excel file.
     ignore: columns to leave out.

@@ -261,6 +261,7 @@ def _crossing_action_column(table: Columns, options: ReadOptions) -> Column | No
     disagrees.
     """
     labels = [column for column in _label_columns(table) if not is_run_name(column.name)]
+    labels += _numbered_rows(table, labels)
     numeric = [
         c for c in table.columns if c not in labels and c.n_numbers and not is_run_name(c.name)
     ]
@@ -282,6 +283,22 @@ def _crossing_action_column(table: Columns, options: ReadOptions) -> Column | No
     return action if is_certain else None
 
 
+def _numbered_rows(table: Columns, labels: Sequence[Column]) -> list[Column]:
+    """Return the only column of whole numbers that crosses the only column of labels completely."""
+    if len(labels) != 1 or _all_different(labels[0]):
+        return []
+    k = len(set(labels[0].labels))
+    numbered = []
+    for column in table.columns:
+        if column in labels or not _all_whole(column):
+            continue
+        texts = column.labels
+        is_complete = len(set(texts)) * k == table.rows
+        if is_complete and len(set(zip(texts, labels[0].labels, strict=True))) == table.rows:
+            numbered.append(column)
+    return numbered if len(numbered) == 1 else []
+
+
 def _label_columns(table: Columns) -> list[Column]:
     """Return the columns of words, and those of whole numbers with a usual name for ids."""
     return [
@@ -296,7 +313,8 @@ def _row_column(table: Columns, action: Column, options: ReadOptions) -> Column 
     """Return the only column of labels that, with the candidate and a run, tells all lines apart."""
     runs = [c for c in table.columns if c.name == options.run or is_run_name(c.name)]
     rows = []
-    for column in _label_columns(table):
+    labels = _label_columns(table)
+    for column in [*labels, *_numbered_rows(table, labels)]:
         if column is action or column in runs or _all_different(column):
             continue
         pairs = list(zip(column.labels, action.labels, strict=True))

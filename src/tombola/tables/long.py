@@ -11,7 +11,7 @@ from tombola.tables.columns import Column, Columns, notation_notes
 from tombola.tables.detect import LongRoles
 from tombola.tables.features import one_per_row
 from tombola.tables.names import (
-    direction_of,
+    stated_direction,
 )
 from tombola.tables.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 from tombola.tables.runs import cube_of, find_runs, mean_of_runs, run_numbers, runs_note
@@ -44,7 +44,7 @@ def read_long(table: Columns, options: ReadOptions, roles: LongRoles) -> ParsedT
     _check_size(table, len(row_names), names)
     value = table.numeric(roles.value)
     check_percent_cells(table, [value], options.range)
-    kind, unit = direction_of([value.name])
+    kind, unit = stated_direction([value.name])
     shape = (len(row_names), len(names))
     places = rows * shape[1] + columns
     run = find_runs(table, options, places, {ids.name, action.name, value.name})

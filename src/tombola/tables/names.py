@@ -134,6 +134,8 @@ _NEGATIONS = frozenset(
 _REVERSALS = frozenset(
     {"free", "saved", "saving", "savings", "reduction", "reduced", "avoided", "left"}
 )
+# Words that state a direction by themselves; others, as time or price, leave a doubt.
+_CERTAIN = frozenset({*LOSSES, *SCORES, "error", "errors", "accuracy", "acc", "correct"})
 # Words for what is bad where it is high: beside a word for a score, as in risk_score, they state no
 # direction.
 _ADVERSE = frozenset({
@@ -272,6 +274,19 @@ def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
     units = {frozenset(_end_words(name) & (_LOSS | _SCORE | _COST)) for name in names}
     words = units.pop() if kind is not None and len(units) == 1 else frozenset()
     return kind, next(iter(words)) if len(words) == 1 else ""
+
+
+def stated_direction(names: Sequence[str]) -> tuple[Kind | None, str]:
+    """Return direction and unit of columns of numbers, the direction only if no word leaves a doubt.
+
+    That is loss, error, score, reward, accuracy or correct in every name.
+
+    >>> stated_direction(["gpt_accuracy", "llama_accuracy"]), stated_direction(["gpt_time", "llama_time"])
+    (('scores', 'accuracy'), (None, 'time'))
+    """
+    kind, unit = direction_of(names)
+    is_certain = all(_end_words(name) & _CERTAIN for name in names)
+    return (kind if is_certain else None), unit
 
 
 def contrary_names(names: Sequence[str], kind: Kind | None) -> list[str]:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tombola._formatting import command_text, join_names, option_text
 from tombola._types import Floats, Integers
-from tombola.errors import TableError
+from tombola.errors import QuestionError, TableError
 from tombola.tables.columns import TIMEOUT_NOTE
-from tombola.tables.names import contrary_names, direction_of, direction_of_file
+from tombola.tables.names import contrary_names, direction_of_file, stated_direction
 from tombola.units import KINDS, Kind
 
 
@@ -77,7 +77,6 @@ class ParsedTable(NamedTuple):
         another unit
     strata: the group of each row, from the column of the option `by`
     value_columns: names of the columns of values in the file
-    by_file: whether the name of the file states the direction
     questions: those of the notes that are about rows and columns that sum up the others
     row_mask: which rows of the file were read, if some sum up others and were left out; else None
     runs: all answers, shape (runs, rows, actions), NaN where a cell has fewer; None if every cell has
@@ -103,7 +102,6 @@ class ParsedTable(NamedTuple):
     strata: tuple[str, ...] | None = None
     id_column: str = ""
     value_columns: tuple[str, ...] = ()
-    by_file: bool = False
     questions: tuple[str, ...] = ()
     other_units: tuple[str, ...] = ()
     row_mask: NDArray[np.bool_] | None = None
@@ -132,15 +130,6 @@ class ParsedTable(NamedTuple):
     def has_timeouts(self) -> bool:
         """Whether cells state a timeout, such as TO or >60; they count as missing."""
         return any(note.startswith(TIMEOUT_NOTE) for note in self.notes)
-
-    def with_direction(self) -> "ParsedTable":
-        """Return the table with its file name's direction, unless a column contradicts it."""
-        if self.kind is not None:
-            return self
-        kind = direction_of_file(Path(self.source.partition("::")[0]).name.split(".")[0])
-        if kind is None or not {direction_of([name])[0] for name in self.names} <= {kind, None}:
-            return self
-        return self._replace(kind=kind, by_file=True)
 
     def with_features(self, encoded: "EncodedFeatures") -> "ParsedTable":
         """Return the table with features, and the notes on them."""
@@ -175,7 +164,9 @@ class ParsedTable(NamedTuple):
         )
 
     def require_direction(self, range_options: Mapping[Kind, str] = MappingProxyType({})) -> Kind:
-        """Return the direction; TableError if neither names nor the caller state it.
+        """Return the direction; QuestionError if neither columns nor the caller state it.
+
+        The name of the file does not decide, but the likely answer comes first.
 
         range_options: direction -> the option about the range that it needs as well, for the
             message.
@@ -185,12 +176,20 @@ class ParsedTable(NamedTuple):
         # The names of the file: those of the actions may lack a word, and the value of a long table
         # has one name.
         names = self.value_columns if len(self.value_columns) == len(self.names) else self.names
-        higher, lower = (command_text("kind", kind, range_options.get(kind, "")) for kind in KINDS)
-        raise TableError(
+        hint = direction_of_file(Path(self.source.partition("::")[0]).name.split(".")[0])
+        kinds = sorted(KINDS, key=lambda kind: kind != hint)
+        answers = tuple(
+            (
+                "higher is better" if kind == "scores" else "lower is better",
+                command_text("kind", kind, range_options.get(kind, "")),
+            )
+            for kind in kinds
+        )
+        raise QuestionError(
             f"{self.source}: expected losses (lower is better) or scores (higher is better), got "
-            "columns named "
-            f"{join_names(names)}, which can be either; write {higher} if higher is better, "
-            f"{lower} if lower is."
+            f"columns named {join_names(names)}, which can be either",
+            tuple(names),
+            answers,
         )
 
 
@@ -219,10 +218,9 @@ def table_header(source: str, names: Sequence[str], kind: Kind | None = None) ->
     Its `kind` is "losses" (lower is better), "scores", or None if no name states it. The file is
     not read.
 
-    kind: the direction, if it is given; None takes it from the column names, else from the file
-        name.
+    kind: the direction, if it is given; None takes it from the column names.
     """
-    kind = kind or direction_of(names)[0]
+    kind = kind or stated_direction(names)[0]
     return ParsedTable(
         source,
         kind,
@@ -233,4 +231,4 @@ def table_header(source: str, names: Sequence[str], kind: Kind | None = None) ->
         None,
         [],
         value_columns=tuple(names),
-    ).with_direction()
+    )

@@ -17,7 +17,9 @@ from tombola.tables.vocabulary import (
     PERSON,
     candidate_names,
     has_property_ending,
+    is_common,
     is_known_candidate,
+    is_name_like,
     name_style,
     tokens,
 )
@@ -81,6 +83,13 @@ def suspects(
         )
     )
     plain = [column for column in numeric if column.name not in reasons]
+    if len(plain) > 2:
+        common = [column.name for column in plain if is_common(column.name)]
+        others = [column.name for column in plain if column.name not in common]
+        # Where several names are common words, candidates are called so.
+        if len(common) <= len(plain) / 4 or (len(common) == 1 and all(map(is_name_like, others))):
+            add(dict.fromkeys(common, "its name is a common word, unlike the others"))
+            plain = [column for column in plain if column.name not in reasons]
     if len(plain) > 2:
         add(_other_style([column.name for column in plain]))
         plain = [column for column in numeric if column.name not in reasons]

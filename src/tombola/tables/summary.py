@@ -120,7 +120,7 @@ class TableSummary(NamedTuple):
         (low, high) = self._value_range()
         direction = "the names do not state whether lower is better"
         if parsed.kind is not None:
-            direction = direction_text(parsed.kind, parsed.unit, by_file=parsed.by_file)
+            direction = direction_text(parsed.kind, parsed.unit)
         facts = [
             ("rows", f"{parsed.values.shape[0]:,}"),
             ("actions", f"{len(parsed.names):,}: {join_names(parsed.names, limit=12, length=40)}"),

@@ -32,8 +32,8 @@ from tombola.units import Kind
 def read_pool(path: str | Path, *, kind: Kind | None = None, rescale: bool = False) -> Pool:
     """Read a table from a file and return its pool; `read_table` has more options.
 
-    kind: "losses" (lower is better) or "scores" (higher is better); None if names of columns or of
-        the file state it.
+    kind: "losses" (lower is better) or "scores" (higher is better); None if names of columns
+        state it.
     rescale: map the smallest and the largest value to 0 and 1; otherwise values must be in [0, 1].
     """
     return read_table(path, kind=kind, rescale=rescale).pool
@@ -77,7 +77,7 @@ def read_table(
         an evaluation log or a folder of them, "-" for standard input), a data frame (pandas,
         polars, Arrow), or an array. NPY files stay memory-mapped.
     kind: "losses" (lower is better) or "scores" (higher is better). Required unless the names of
-        the columns (loss, error, seconds; score, accuracy, correct) or of the file state it.
+        the columns (loss, error; score, reward, accuracy, correct) state it.
     range: the smallest and the largest possible value, mapped to [0, 1]; default (0, 1). Nothing is
         clipped.
     rescale: map the smallest and the largest value of the table to [0, 1] instead.
@@ -171,8 +171,7 @@ def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
         "ids must be different",
         f"leave out the duplicates{number}",
     )
-    parsed = _add_costs(parsed, options.costs)
-    return parsed.with_direction() if isinstance(source, str | Path | Columns) else parsed
+    return _add_costs(parsed, options.costs)
 
 
 def _patterns(given: Sequence[str]) -> tuple[str, ...]:

@@ -28,6 +28,8 @@ from tombola.units import KINDS, Kind, Units
 TIME_LIMIT = "LIMIT"
 # Upper ends of usual scales, which start at 0.
 _USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
+# Candidates in the first line of an answer; of others only the number is given.
+_MAX_LISTED = 12
 # Numbers examined at a time.
 _CHUNK_SIZE = 1 << 20
 # With a larger share of incomplete rows, messages suggest to fill them in: dropping them would
@@ -50,7 +52,6 @@ class Table(NamedTuple):
     unit: the word that the column names use for the numbers ("accuracy", "seconds"), or "".
     range: the two table values that were mapped to losses 0 and 1, the smaller one first.
     strata: the group of each row, if the option `by` names their column; else None.
-    by_file: whether the name of the file states the direction.
     remarks: sentences that belong directly below the direction, such as the number of cells that
         count as worst.
     other_units: columns that look like actions in another unit, and are left out.
@@ -69,7 +70,6 @@ class Table(NamedTuple):
     unit: str = ""
     range: tuple[float, float] = (0.0, 1.0)
     strata: tuple[str, ...] | None = None
-    by_file: bool = False
     remarks: tuple[str, ...] = ()
     other_units: tuple[str, ...] = ()
     runs: Floats | None = None
@@ -77,7 +77,7 @@ class Table(NamedTuple):
     @property
     def direction(self) -> str:
         """The direction as a phrase, such as "read as losses: lower is better"."""
-        return direction_text(self.kind, self.unit, by_file=self.by_file)
+        return direction_text(self.kind, self.unit)
 
     @property
     def without(self) -> str:
@@ -91,13 +91,22 @@ class Table(NamedTuple):
         return Units(*self.range, scores=self.kind == "scores", unit="" if plain else self.unit)
 
 
-def direction_text(kind: Kind, unit: str = "", *, by_file: bool = False) -> str:
+def direction_text(kind: Kind, unit: str = "") -> str:
     """Return the direction as a phrase, such as "read as losses: lower is better"."""
     unit_text = f" ({unit})" if unit and unit not in (kind, kind[:-1], "loss") else ""
-    reason = " by the name of the file" if by_file else ""
-    return (
-        f"read as {kind}{unit_text}{reason}: {'higher' if kind == 'scores' else 'lower'} is better"
-    )
+    return f"read as {kind}{unit_text}: {'higher' if kind == 'scores' else 'lower'} is better"
+
+
+def reading_line(kind: Kind, unit: str, candidates: Sequence[str], name: str = "") -> str:
+    """Return the first sentences of an answer: how a table, with this name, was read.
+
+    >>> reading_line("losses", "", ["gpt", "llama"])
+    'Read as losses: lower is better. Candidates: gpt, llama.'
+    """
+    names = join_names(candidates, limit=_MAX_LISTED, length=40)
+    direction = direction_text(kind, unit)
+    start = f"{name}: {direction}" if name else f"R{direction[1:]}"
+    return f"{start}. Candidates: {names}."
 
 
 def reading_remarks(
@@ -188,7 +197,6 @@ def to_pool(
         parsed.unit,
         (low, high),
         parsed.strata,
-        parsed.by_file,
         remarks,
         parsed.other_units,
         runs,

@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
+from tombola.tables.common_words import COMMON_WORDS
+
 PERSON = "a person or a judge"
 # What a name is usual for -> words, in lower case, singular, without accents.
 _DOUBTFUL = {
@@ -106,7 +108,7 @@ _DOUBTFUL = {
     """,
     "a setting": """
         threshold cutoff temperature temp top_p top_k lr dropout hyperparameter limit cap quota maxtoken
-        batch_size context window depth momentum decay warmup patience beam_size schwelle grenze seuil umbral
+        batch_size depth momentum decay warmup patience beam_size schwelle grenze seuil umbral
         soglia limiar drempel
     """,
     "a measurement": """
@@ -156,7 +158,7 @@ _METHODS = re.compile(
 _MODEL_SIZE = re.compile(r"\d+(\.\d+)?[bmk]|\d+x\d+b")
 # Endings of words for properties, also in other languages; weaker than a word of the lists.
 _PROPERTY_ENDING = re.compile(
-    r".{3,}(ness|ility|icity|osity|iety|arity|idity|itude|ency|ancy|ence|ance|able|ible|keit|heit|"
+    r".{3,}(ness|ity|[^aeiou]ty|itude|oso|osa|ency|ancy|ence|ance|able|ible|keit|heit|"
     r"itat|itaet|idad|idade|iteit|heid|score|count|length|size|flag|index|level)"
 )
 # Beginnings of words, in several languages.
@@ -211,6 +213,8 @@ _TOGETHER = re.compile(rf"(?:{_PREFIX})(?P<rest>[a-z]{{2,}})")
 _OF = frozenset(
     {"of", "in", "per", "by", "from", "for", "to", "at", "until", "vs", "de", "von", "du", "di"}
 )
+# Letters of an abbreviation.
+_MAX_ABBREVIATION = 3
 # Letters from which a word is compared with the beginnings above.
 _MIN_STEM = 5
 # Words of a name up to which each of them counts.
@@ -361,6 +365,38 @@ def has_property_ending(name: str) -> bool:
     )
 
 
+def is_name_like(name: str) -> bool:
+    """Return whether a name is written like a name and not like a word.
+
+    >>> [is_name_like(name) for name in ("gpt", "CuI", "v2", "td3", "compost", "purity")]
+    [True, True, True, True, False, False]
+    """
+    text = name.strip()
+    return (
+        is_known_candidate(name)
+        or len(text) <= _MAX_ABBREVIATION
+        or re.search(r"[\d\-]", text) is not None
+        or any(letter.isupper() for letter in text[1:])
+    )
+
+
+def is_common(name: str) -> bool:
+    """Return whether the words of a name are common ones, none of them a word for a candidate.
+
+    >>> is_common("purity"), is_common("callback_requested"), is_common("gpt-4"), is_common("zorp")
+    (True, True, False, False)
+    """
+    words = [word for word in tokens(name) if not word.isdigit()]
+    if not words or is_known_candidate(name):
+        return False
+    return words[-1] in _common() or words[-1].removesuffix("s") in _common()
+
+
+@cache
+def _common() -> frozenset[str]:
+    return frozenset(COMMON_WORDS.split())
+
+
 def is_candidate_word(word: str) -> bool:
     """Return whether a word is one that candidates are called, also with a number behind."""
     stem = word.rstrip("0123456789")
@@ -378,7 +414,9 @@ def is_known_candidate(name: str) -> bool:
         return False
     if _METHODS.search(name.lower()):
         return True
-    return any(map(is_candidate_word, words)) or bool(re.fullmatch(r"[a-z]?\d*", "".join(words)))
+    # GitHub is one word.
+    parts = [*words, *re.split(r"[\W_]+", name.lower())]
+    return any(map(is_candidate_word, parts)) or bool(re.fullmatch(r"[a-z]?\d*", "".join(words)))
 
 
 def candidate_names(names: Sequence[str]) -> bool:

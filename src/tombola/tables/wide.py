@@ -14,7 +14,7 @@ from tombola.tables.costs import AS_REQUESTED, columns_of
 from tombola.tables.derived import without_summary_rows
 from tombola.tables.detect import NOT_SELECTED, detect, row_numbers
 from tombola.tables.features import one_per_row, possible_features
-from tombola.tables.names import direction_of, is_group_name
+from tombola.tables.names import is_group_name, stated_direction
 from tombola.tables.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 from tombola.tables.question import Question
 from tombola.tables.runs import cube_of, mean_of_runs, run_numbers, runs_note
@@ -59,7 +59,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         costs = [mean_of_runs(_cube(cost, roles.run, line_rows)) for cost in costs]
         delays = None if delays is None else one_per_row(table, delays, line_rows)
     value_columns = tuple(candidate.name for candidate in roles.candidates)
-    kind, unit = direction_of(value_columns)
+    kind, unit = stated_direction(value_columns)
     pairs = [
         f"{column} for {name}"
         for columns in roles.costs.values()
