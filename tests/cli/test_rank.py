@@ -326,7 +326,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "10 of 40 cells (25 %) are missing and count as score 0",
         ),
         (
-            "solvers.csv --missing worst --range 0,300",
+            "solvers.csv --losses --missing worst --range 0,300",
             "10 missing answers counted as the worst",
         ),
         (
@@ -353,11 +353,11 @@ def test_remarks_on_a_table(command: str, text: str) -> None:
             "got columns named gpt_loss, llama_score, which can be either",
         ),
         # A row that a candidate cannot solve is no random part of the list.
-        ("solvers.csv", r"got 'timeout', .* with timeouts write .*worst.* and the time limit"),
-        ("solvers.csv --range 0,300", "with timeouts write"),
-        ("solvers.csv --range 0,300 --missing drop", "with timeouts write"),
+        ("solvers.csv --losses", r"got 'timeout', .* with timeouts write .*worst.* and the time limit"),
+        ("solvers.csv --losses --range 0,300", "with timeouts write"),
+        ("solvers.csv --losses --range 0,300 --missing drop", "with timeouts write"),
         ("time=solvers.csv other=solvers.csv --losses", "with timeouts write"),
-        ("solvers.csv --missing worst", "write the time limit, such as --range 0,LIMIT"),
+        ("solvers.csv --losses --missing worst", "write the time limit, such as --range 0,LIMIT"),
         (
             f"percent.csv --scores {NAMED}",
             "outside only in claude.* divide it by 100, or .* with --ignore claude",

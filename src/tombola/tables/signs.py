@@ -5,6 +5,7 @@ that candidates usually have spares the weaker ones.
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,11 +17,14 @@ from tombola.tables.names import classify_name, common_word, is_id_name, suspect
 from tombola.tables.vocabulary import (
     PERSON,
     candidate_names,
+    doubt,
     has_property_ending,
     is_common,
     is_known_candidate,
+    is_letter,
     is_name_like,
     name_style,
+    stands_beside_letters,
     tokens,
 )
 
@@ -45,6 +49,8 @@ _MAX_DECIMALS = 4
 _MAX_COLUMNS = 100
 # Other names that must all have a digit or a hyphen, so that a name without one is noticeable.
 _MIN_STYLED = 4
+# Letters of a word that ends in ed, beyond which it is a participle.
+_MIN_PARTICIPLE = 5
 # Rows that are compared.
 _MAX_COMPARED = 5_000
 # Longest period of numbers such as folds.
@@ -152,6 +158,21 @@ def _other_style(names: Sequence[str]) -> dict[str, str]:
 
     As hardness beside v1, v2 and v3, or prompt_hash beside gpt-4 and claude-3.
     """
+    words = [name for name in names if not is_letter(name)]
+    if (
+        len(words) == 1
+        and len(names) > 2
+        and not stands_beside_letters(words[0])
+        and not re.search(r"\d", words[0])
+    ):
+        return {words[0]: "its name is a word, those of the others are letters"}
+    unknown = [name for name in names if not is_known_candidate(name)]
+    if len(unknown) == 1 and len(names) > 3 and not is_name_like(unknown[0]):
+        return {unknown[0]: "its name is none of a candidate that is known, unlike the others"}
+    for name in names:
+        owner = _owner(name, names)
+        if owner:
+            return {name: f"its name is that of {owner} and a word"}
     letters = [name for name in names if len(name.strip()) == 1]
     if len(letters) == 1 and all(len(name.strip()) > 2 for name in names if name not in letters):
         return {letters[0]: "its name is a letter, unlike the others"}
@@ -169,6 +190,18 @@ def _other_style(names: Sequence[str]) -> dict[str, str]:
         if missing:
             return {name: f"its name is unlike the others, which have {missing[0]}"}
     return {}
+
+
+def _owner(name: str, names: Sequence[str]) -> str:
+    """Return another name that this one begins with, if a word for a property is what follows."""
+    for other in names:
+        rest = name[len(other) :].strip(" _-.:/")
+        is_longer = other != name and name.startswith(other) and name[len(other) :] != rest
+        if is_longer and (
+            is_common(rest) or doubt(rest) or has_property_ending(rest) or rest.endswith("ed")
+        ):
+            return other
+    return ""
 
 
 def _other_numbers(columns: Sequence[Column], limits: tuple[float, float]) -> dict[str, str]:
@@ -191,6 +224,7 @@ def _other_numbers(columns: Sequence[Column], limits: tuple[float, float]) -> di
         _other_correlation,
         _few_numbers,
         _other_decimals,
+        lambda v, at: _flag(v, at, columns[at].name),
     )
     for test in tests:
         signs = {at: test(values, at) for at in range(len(columns))}
@@ -201,6 +235,14 @@ def _other_numbers(columns: Sequence[Column], limits: tuple[float, float]) -> di
             if not is_known_candidate(columns[at].name):
                 found.setdefault(columns[at].name, reason)
     return found
+
+
+def _flag(values: Floats, at: int, name: str) -> str:
+    """Return a reason for a column of 0 and 1 whose name is a participle, such as vaccinated."""
+    is_flag = {*np.unique(values[:, at]).tolist()} <= {0.0, 1.0}
+    words = tokens(name)
+    is_participle = bool(words) and len(words[-1]) > _MIN_PARTICIPLE and words[-1].endswith("ed")
+    return "its name is that of a flag" if is_flag and is_participle else ""
 
 
 def _constant(values: Floats, at: int, limits: tuple[float, float]) -> str:

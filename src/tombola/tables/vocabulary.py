@@ -63,7 +63,7 @@ _DOUBTFUL = {
         jaccard bleu rouge meteor bertscore chrf comet wer cer perplexity ppl f1 em accuracy acc precision
         recall auc auroc map mrr ndcg mse mae rmse mape r2 loss error err score scored reward regret penalty
         utility success failure fail failed pass passed correct incorrect wrong solved unsolved win won lose
-        lost tie grade mark point elo trueskill iou dice psnr ssim fid kl divergence deviation residual gain
+        lost tie grade mark point iou dice psnr ssim fid kl divergence deviation residual gain
         brier ece calibration note bewertung punkt zufriedenheit qualitat ergebnis fehler noten voto nota
         puntuacion punteggio pontuacao cijfer ocena erreur qualite calidad qualita stress fatigue workload nasa
         tlx mood
@@ -145,8 +145,35 @@ _CANDIDATE_WORDS = """
     cadical clasp gecode ortools chuffed cplex gurobi scip cbc highs z3 cvc4 cvc5 yices vampire eprover spear
     sat smt tool pipeline aider openhands sweagent devin cursor copilot cline workflow chain team plan option
     version config setup engine player vendor supplier provider
+    dqn ppo sac a2c a3c td3 ddpg rainbow trpo impala cody tabnine postgres mysql sqlite duckdb pandas polars spark dask
+    deepl tesseract easyocr paddleocr fasttext word2vec glove doc2vec roberta ernie xlnet bloomz flan gopher chinchilla
+    elo glicko trueskill poisson
 """
 _CANDIDATE = frozenset(_CANDIDATE_WORDS.split())
+# Those among them that say how a candidate is, or what kind it is, and not which one.
+_ADJECTIVES = frozenset(
+    """
+    old new current legacy small medium large base tiny big huge left right random lite mini nano ultra flash turbo
+    instruct chat coder code control treatment baseline proposed ours theirs regression classifier search sampling
+    dense sparse hybrid greedy version option config setup plan team player engine tool pipeline workflow student
+    teacher assistant prompt encoder decoder tree forest net network drift naive distilled pretrained finetuned
+    """.split()  # noqa: SIM905 - a list to read
+)
+# Names of candidates beside others that are single letters.
+_BESIDE_LETTERS = frozenset(
+    {
+        "baseline",
+        "control",
+        "placebo",
+        "ours",
+        "current",
+        "old",
+        "new",
+        "standard",
+        "default",
+        "random",
+    }
+)
 # Whole names of methods that have doubtful words in them.
 _METHODS = re.compile(
     r"(self[-_ ]?consistency|best[-_ ]?of[-_ ]?(\d+|n)|chain[-_ ]?of[-_ ]?thoughts?|tree[-_ ]?of[-_ ]?thoughts?|"
@@ -324,7 +351,7 @@ def doubt(name: str) -> str:
         if word in _OF:
             head = words[:at]
             break
-    is_candidate = any(map(is_candidate_word, words))
+    is_candidate = any(is_candidate_word(word) and word not in _ADJECTIVES for word in words)
     if len(words) > 1 and is_candidate_word(head[-1]) and not _is_flag_start(words):
         return ""
     letters = [word for word in head if not word.isdigit()]
@@ -378,6 +405,16 @@ def is_name_like(name: str) -> bool:
         or re.search(r"[\d\-]", text) is not None
         or any(letter.isupper() for letter in text[1:])
     )
+
+
+def is_letter(name: str) -> bool:
+    """Return whether a name is a letter, perhaps with a number."""
+    return re.fullmatch(r"[^\W\d_][\W_]?\d*", name.strip()) is not None
+
+
+def stands_beside_letters(name: str) -> bool:
+    """Return whether a name is usual beside candidates called A and B, such as baseline."""
+    return bool({*tokens(name)} & _BESIDE_LETTERS)
 
 
 def is_common(name: str) -> bool:
