@@ -353,7 +353,10 @@ def test_remarks_on_a_table(command: str, text: str) -> None:
             "got columns named gpt_loss, llama_score, which can be either",
         ),
         # A row that a candidate cannot solve is no random part of the list.
-        ("solvers.csv --losses", r"got 'timeout', .* with timeouts write .*worst.* and the time limit"),
+        (
+            "solvers.csv --losses",
+            r"got 'timeout', .* with timeouts write .*worst.* and the time limit",
+        ),
         ("solvers.csv --losses --range 0,300", "with timeouts write"),
         ("solvers.csv --losses --range 0,300 --missing drop", "with timeouts write"),
         ("time=solvers.csv other=solvers.csv --losses", "with timeouts write"),

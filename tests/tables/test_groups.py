@@ -23,7 +23,11 @@ def test_labels_follow_rows(tmp_path: Path) -> None:
         "law",
         "(none)",
     )
-    assert read_table(path, kind="losses", by="category", missing="drop").strata == ("law", "code", "(none)")
+    assert read_table(path, kind="losses", by="category", missing="drop").strata == (
+        "law",
+        "code",
+        "(none)",
+    )
     assert read_table(path, kind="losses", missing="drop").strata is None
     path.write_text(LONG)
     assert read_table(path, by="category").strata == ("law", "code")
