@@ -80,6 +80,15 @@ def test_the_bounds_agree_with_the_verdict(reading: Reading, drop: float) -> Non
     json.dumps(result.to_json(), allow_nan=False)
 
 
+def test_equal_scores_are_claimed_for_the_rows_compared_only() -> None:
+    race = play(Race(["old", "new"], 300, baseline="old", within=0.1, seed=1), np.zeros((300, 2)))
+    result = gate_of_race(race)
+    rows = result.comparisons[0].rows
+    assert rows < 300
+    assert result.claim_line() == f"new has the same score as old on all {rows} rows compared"
+    assert "one version ran twice" in str(result)
+
+
 def test_several_new_versions_share_the_level() -> None:
     rng = np.random.default_rng(2)
     table = (rng.random((200, 3)) < [0.2, 0.2, 0.9]).astype(float)

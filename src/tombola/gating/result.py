@@ -156,7 +156,8 @@ class Comparison:
         text = replace(conclusion, advantage=None).text(Quantity())
         subject = conclusion.subject[0]
         if self.verdict == "proved" and self.n_better == self.n_worse == 0:
-            return f"{subject} has the same score as {old} on every row"
+            # A live gate has not read every row of its list.
+            return f"{subject} has the same score as {old} on all {self.rows:,} rows compared"
         if self.verdict != "undecided":
             return text
         if self.high < 0.0 and self.within is not None:

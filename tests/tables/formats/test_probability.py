@@ -46,7 +46,7 @@ def test_outcomes_are_scores(tmp_path: Path) -> None:
 
 def test_two_reports_are_two_versions(tmp_path: Path) -> None:
     cases = [f"qa::q{i}" for i in range(160)]
-    old = report(tmp_path / "old.json", dict.fromkeys(cases, ["pass", "pass"]))
+    old = report(tmp_path / "old.json", {case: ["pass", "pass"] for case in cases})
     new = report(tmp_path / "new.json", {case: ["pass", "pass"] for case in cases[:120]})
     result = gate(old, new, within=0.05)
     assert result.tag == "PASSED"
