@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,10 @@ from tombola._types import AnyLearner, Floats, Integers, Order
 from tombola.budget.budget import NO_BALANCE, Balance
 from tombola.order import OrderModel
 from tombola.pool import Pool
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -184,6 +188,35 @@ class Trace:
         Raises ParameterError if neither library is installed.
         """
         return to_frame("Trace", self.columns())
+
+    def plot(
+        self, *, ax: "Axes | None" = None, size: tuple[float, float] | None = None
+    ) -> "Figure":
+        """Draw the regret after every round into Matplotlib axes or a new figure; return the figure.
+
+        A new figure displays in notebooks; `figure.save("regret.pdf")` writes it as PDF, SVG or
+        PNG.
+
+        ax: axes to draw into; None for a new figure.
+        size: width and height of a new figure in inches; None for the default.
+
+        >>> from tombola import Pool, UCB1, play
+        >>> play(UCB1(), Pool([[0.0, 1.0]] * 20), seed=0).plot().axes[0].get_xlabel()
+        'round'
+        """
+        from tombola.report.chart import Band, Chart
+        from tombola.report.figures import draw_chart
+
+        rounds = np.arange(1, self.horizon + 1, dtype=np.float64)
+        chart = Chart(
+            f"Regret of {short_learner(self.learner)}, {self.order_model} order",
+            "round",
+            "regret: loss above that of the comparator",
+            (Band(short_learner(self.learner), rounds, self.curve, self.curve, self.curve),),
+            log_x=False,
+            log_y=False,
+        )
+        return draw_chart(chart, axes=ax, size=size)
 
     def __repr__(self) -> str:
         parts = [

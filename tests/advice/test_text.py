@@ -28,6 +28,17 @@ def report_on(losses: Any, *, repetitions: int = 12, **conditions: Any) -> Compa
 CLEAR = np.random.default_rng(0).permutation(np.array([[0.0, 1.0], [0.25, 1.0], [0.0, 0.75]] * 40))
 
 
+def test_many_actions_stay_in_the_table() -> None:
+    """A command of a thousand characters does not fit on a screen."""
+    losses = np.random.default_rng(1).random((60, 57)).round(2)
+    pool = Pool(losses, actions=[f"organisation/model-{n}" for n in range(57)])
+    request = CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2)
+    report = run_comparison(Table(pool, None, []), request, name="t.csv")
+    command = report.summary.command
+    assert " --actions-from t.csv " in command
+    assert len(command) < 200
+
+
 def test_summary_of_clear_table() -> None:
     summary = report_on(CLEAR).summary
     assert summary.table == "t.csv: 120 rows, 2 actions, read as losses: lower is better."

@@ -207,8 +207,8 @@ def test_session_start_takes_target(tmp_path: Path) -> None:
     begin = partial(
         start,
         tmp_path / "ids.txt",
-        "small,large",
         tmp_path / "my.run",
+        "small,large",
         losses=True,
         seed=1,
         target=0.25,

@@ -42,6 +42,19 @@ def start(session: Callable[..., str], *options: str, file: str = "r", actions: 
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "text"), [("names.txt", "a b\nc\n"), ("table.csv", "id,a b,c\nx,0,1\ny,1,0\n")]
+)
+def test_actions_from_a_file(
+    name: str, text: str, session: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    options = ("ids.csv", "--actions-from", name, "--scores", "--file", "r")
+    assert "on a b, c\n" in session("start", *options)
+    with pytest.raises(TombolaError, match=r"--actions-from: expected .* got --actions too"):
+        session("start", *options, "--actions", "a,b")
+
+
 def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
     assert "40 rows" in start(session)
     assert session("next", "r", "--count", "2").startswith("ticket 1: play a on p")

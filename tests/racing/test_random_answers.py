@@ -344,7 +344,7 @@ def test_raised_limit_does_not_change_earlier_bets(tmp_path: Path) -> None:
         memories = []
         for limit in (40, 120):
             if limit > 40:
-                file.raise_limits(max_calls=limit)
+                file.set_limits(max_calls=limit)
             while tickets := file.next():
                 for ticket in tickets:
                     file.record(ticket.ticket, loss=losses[ticket.ticket])

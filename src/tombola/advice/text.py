@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ _LP_TOLERANCE = 1e-9
 _MIN_SHARE = 0.005
 # More features than this are written as a pattern, if their names begin alike.
 _MAX_NAMED_FEATURES = 4
+# Longer lists of actions are not written out in a command: it would not fit on a screen.
+_MAX_NAMES_LENGTH = 240
 # Name, in rankings and sentences, of the reference without learning: one action, chosen uniformly,
 # played on every row.
 RANDOM_ACTION = "random fixed action"
@@ -248,9 +251,10 @@ def _session_command(report: "CompareReport") -> str:
     learner = [] if routes else [_learner_text(report.request.learners_by_name[advice.learner])]
     limits = "{:g},{:g}".format(*report.table.range)
     outcomes = [f"--{report.table.kind}", *([] if limits == "0,1" else ["--range", limits])]
+    # A long list of names stays in the table.
+    is_long = len(",".join(names)) > _MAX_NAMES_LENGTH and Path(report.name).suffix != ""
     words = [
-        "--actions",
-        ",".join(names),
+        *(["--actions-from", report.name] if is_long else ["--actions", ",".join(names)]),
         *outcomes,
         *(_feature_options(report.pool) if routes else ["--learner", *learner]),
         "--seed",

@@ -70,13 +70,19 @@ ID_HELP = (
 @app.command()
 def start(
     table: Annotated[Path, typer.Argument(help=LIST_HELP)],
-    actions: Annotated[
-        str,
-        typer.Option(help="Names of the actions, separated by commas; quote a name with a comma."),
-    ],
     file: Annotated[
         Path, typer.Option(help="The session file to write; an existing file is never overwritten.")
     ],
+    actions: Annotated[
+        str,
+        typer.Option(help="Names of the actions, separated by commas; quote a name with a comma."),
+    ] = "",
+    actions_from: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the names of the actions, one per line (.txt), or a table of theirs."
+        ),
+    ] = None,
     learner: Annotated[
         str,
         typer.Option(
@@ -129,8 +135,9 @@ def start(
     tickets, `session record` takes their outcomes.
     """
     from tombola.cli.budget_options import parse_budget
-    from tombola.cli.table_options import parse_kind, parse_names
+    from tombola.cli.table_options import parse_kind, parse_names, read_names
     from tombola.learners.spec import parse_learner
+    from tombola.tables import read_table
     from tombola.tables.cells import read_row_list
     from tombola.tables.features import features_of_list
     from tombola.units import parse_range
@@ -138,6 +145,13 @@ def start(
 
     kind = parse_kind(losses=losses, scores=scores)
     names = parse_names(actions, keep_blank=True)
+    if actions_from is not None:
+        is_table = not names and actions_from.suffix.lower() not in (".txt", "")
+        names = (
+            list(read_table(actions_from, kind=kind, rescale=True, missing="worst").pool.actions)
+            if is_table
+            else read_names(actions_from, names, "actions")
+        )
     if kind is None:
         raise ParameterError(
             "session start: expected the direction of the outcomes, got none; write --scores if "

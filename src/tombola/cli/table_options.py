@@ -168,21 +168,24 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
     }
     keywords |= {keyword: options[name] for name, keyword in _TEXTS.items()}
     if options["actions_from"] is not None:
-        keywords["actions"] = _read_names(options["actions_from"], keywords["actions"])
+        keywords["actions"] = read_names(options["actions_from"], keywords["actions"], "candidates")
     stated = {name: value for name, value in keywords.items() if value}
     return stated if options["header"] is None else {**stated, "header": options["header"]}
 
 
-def _read_names(path: Path, names: Sequence[str]) -> list[str]:
-    """Return the lines of a file; ParameterError if names are given as well, or there are none."""
+def read_names(path: Path, names: Sequence[str], option: str) -> list[str]:
+    """Return the lines of a file; ParameterError if names are given as well, or there are none.
+
+    option: the one that has names, for messages.
+    """
     from tombola._files import read_bytes
 
     lines = read_bytes(path).decode("utf-8-sig", errors="replace").splitlines()
     words = [line.strip() for line in lines if line.strip()]
     if names or not words:
-        got = "--candidates too" if names else f"an empty file {path}"
+        got = f"--{option} too" if names else f"an empty file {path}"
         raise ParameterError(
-            f"--candidates-from: expected a file with a name in each line, got {got}; write one."
+            f"--{option}-from: expected a file with a name in each line, got {got}; write one."
         )
     return words
 

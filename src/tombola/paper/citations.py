@@ -90,16 +90,8 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
 }
 # Command -> its subcommands, which rest on the same theorems.
 _SUBCOMMANDS = {
-    "race": (
-        "plan",
-        "start",
-        "next",
-        "record",
-        "export",
-        "status",
-        "run",
-    ),
-    "session": ("start", "next", "record", "amend", "cancel", "export", "status"),
+    "race": ("plan", "start", "next", "record", "export", "status", "run", "verify"),
+    "session": ("start", "next", "record", "amend", "cancel", "export", "status", "verify"),
 }
 
 
@@ -114,6 +106,10 @@ class Citation(NamedTuple):
     name: str
     theorems: tuple[str, ...]
     entries: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return the text to read: a prompt and a notebook print it."""
+        return str(self)
 
     def __str__(self) -> str:
         lines = (

@@ -36,3 +36,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'tombola.policies' has no attribute {name!r}")
     return getattr(import_module(f"tombola.policies.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

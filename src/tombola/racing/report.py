@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import __version__
-from tombola._formatting import HtmlTable, format_percent, html_block
+from tombola._formatting import HtmlTable, html_block
 from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.events import Event
@@ -327,15 +327,10 @@ def _groups_json(race: Race) -> dict[str, Any]:
 def _cards(report: RaceReport) -> list[tuple[str, str]]:
     race = report.race
     units = race.settings.units
-    # Calls that are not made are saved only once the race is decided.
-    saved = "calls not made" if race.calls_saved is None else "calls saved"
-    share = format_percent(race.calls_left / max(race.calls_made + race.calls_left, 1))
+    # Rows and calls are in the answer at the top of the page.
     cards = [
         ("candidates", f"{len(race.candidates):,}"),
         ("answers", f"{units.quantity}, {'higher' if units.scores else 'lower'} is better"),
-        ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
-        ("calls", f"{race.calls_made:,}"),
-        (saved, f"{race.calls_left:,} ({share})"),
         ("error probability", race.statement.error_text),
     ]
     if race.calls_on_file:
@@ -349,7 +344,7 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
     if report.cost_saved is not None:
         cards.append(("cost saved, estimate", f"{report.cost_saved:,.6g}"))
     for word, now, before in limit_history(report):
-        raised = f", raised from {', '.join(f'{limit:,.6g}' for limit in before)}" if before else ""
+        raised = f", {', '.join(f'{limit:,.6g}' for limit in before)} before" if before else ""
         cards.append((f"cap on {word}", f"{now:,.6g}{raised}"))
     if race.failures:
         cards.append(("failed calls", f"{race.failures:,}"))

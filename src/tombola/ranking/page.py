@@ -54,15 +54,21 @@ def _answer(ranking: Ranking | MetricsRanking, first: Ranking) -> Answer:
     if isinstance(ranking, MetricsRanking):
         statement = ranking.statements[ranking.readings.index(reading.name)]
         facts = [("metrics", f"{len(ranking.metrics)}"), ("rows", f"{first.population:,}")]
-        sentences = " ".join(ranking.front_sentences())
-        return Answer.from_statement(statement, facts)._replace(sentence=sentences)
+        left = len(ranking.front(reading.name))
+        may = "is" if reading.is_certain else "may be"
+        heading = f"{left:,} of {plural(len(first.names), 'candidate')} {may} on the Pareto front"
+        sentence = statement.full
+        return Answer.from_statement(statement, facts)._replace(heading=heading, sentence=sentence)
     statement = reading.statement(first.names, first.units)
     facts = [
         ("candidates", f"{len(first.names):,}"),
         ("groups in order", f"{len(first.groups(reading.name)):,}"),
         ("pairs in order", _share_text(reading)),
     ]
-    return Answer.from_statement(statement, facts)._replace(sentence=statement.caption)
+    answer = Answer.from_statement(statement, facts)._replace(sentence=statement.caption)
+    if statement.verdict == "undecided" and statement.conclusions:
+        return answer._replace(heading=f"The full order is open. {answer.heading}")
+    return answer
 
 
 def _share_text(reading: Reading) -> str:
@@ -87,7 +93,10 @@ def _section(ranking: Ranking, reading: Reading, metric: str) -> dict[str, Any]:
     k = len(ranking.names)
     return {
         "title": f"{metric}, {_lower(reading.title)}" if metric else reading.title,
-        "sentence": reading.statement(ranking.names, ranking.units).caption,
+        # With one metric the answer at the top says it.
+        "sentence": reading.statement(ranking.names, ranking.units).caption
+        if metric or reading.exact
+        else "",
         "exact": reading.exact and len(ranking.readings) > 1,
         "summary": f"{plural(len(groups), 'group')}; {pairs}"
         if len(groups) > 1

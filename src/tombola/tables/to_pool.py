@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola._formatting import (
+    HtmlTable,
+    format_number,
     format_percent,
+    html_block,
     is_cli_style,
     join_names,
     option_text,
@@ -73,6 +76,18 @@ class Table(NamedTuple):
     remarks: tuple[str, ...] = ()
     other_units: tuple[str, ...] = ()
     runs: Floats | None = None
+
+    def __repr__(self) -> str:
+        parts = [plural(self.pool.rows, "row"), plural(self.pool.k, "action"), self.direction]
+        return f"Table({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        names = self.pool.actions
+        means = [self.units.number(float(mean)) for mean in self.pool.means]
+        rows = [(name, format_number(mean)) for name, mean in zip(names, means, strict=True)]
+        facts = [("rows", f"{self.pool.rows:,}"), ("numbers", self.direction)]
+        table = HtmlTable(("action", f"mean {self.units.quantity}"), rows)
+        return html_block("Table", facts, [table], [*self.remarks, *self.notes])
 
     @property
     def direction(self) -> str:
