@@ -30,9 +30,10 @@ CLEAR = np.random.default_rng(0).permutation(np.array([[0.0, 1.0], [0.25, 1.0], 
 
 def test_many_actions_stay_in_the_table() -> None:
     """A command of a thousand characters does not fit on a screen."""
-    losses = np.random.default_rng(1).random((60, 57)).round(2)
+    losses = np.random.default_rng(1).random((200, 57)).round(2)
+    losses[:, 0] = 0.0
     pool = Pool(losses, actions=[f"organisation/model-{n}" for n in range(57)])
-    request = CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2)
+    request = CompareRequest(Conditions("full"), ("FollowTheLeader", "Uniform"), repetitions=12)
     report = run_comparison(Table(pool, None, []), request, name="t.csv")
     command = report.summary.command
     assert " --actions-from t.csv " in command
