@@ -106,11 +106,13 @@ def pass_products(
     return value([], 0), least[0]
 
 
-def present_wealth(law: Any, bet: Fraction) -> Fraction:
+def present_wealth(law: Any, bet: Fraction, *, grows: bool = True) -> Fraction:
     """Return the expected wealth for recorded answers, read as one for expected answers.
 
     Rows in random order, once each; the factor uses the sum of the differences seen, noise
-    included. The bet is capped at half of its limit.
+    included. The bet is capped at its limit.
+
+    grows: multiply the bet by N / rows left, as the race does; else it is constant.
     """
     rows = len(law)
     total = Fraction(0)
@@ -122,7 +124,8 @@ def present_wealth(law: Any, bet: Fraction) -> Fraction:
                 m = -lead / (rows - i)
                 cap = 1 / (1 + m) if m > -1 else Fraction(10**6)
                 if m < 1:
-                    wealth *= 1 + min(bet * rows / (rows - i), cap) * (d - m)
+                    size = bet * rows / (rows - i) if grows else bet
+                    wealth *= 1 + min(size, cap) * (d - m)
                 lead += d
             total += wealth * math.prod((p for _, p in chosen), start=ONE)
     return total / math.factorial(rows)

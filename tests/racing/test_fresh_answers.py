@@ -84,6 +84,12 @@ def test_present_wealth_exceeds_one() -> None:
         assert worst == wealth
 
 
+def test_present_wealth_with_a_constant_bet_of_nine_tenths_is_1_38() -> None:
+    laws = [law for law in naive.laws(2) if naive.mean_difference(law) <= 0]
+    bet = Fraction(9, 10)
+    assert max(naive.present_wealth(law, bet, grows=False) for law in laws) == Fraction(69, 50)
+
+
 def test_bets_of_two_rounds_that_look_at_each_other_exceed_one() -> None:
     """Each round bets 1 if the other difference is 1, d = 1 or -1: E = 5/4."""
     mean = np.mean([(1 + (e == 1) * d) * (1 + (d == 1) * e) for d in (1, -1) for e in (1, -1)])
