@@ -48,3 +48,21 @@ def test_any_column_may_be_a_group(path: Path) -> None:
     path.write_text(path.read_text().replace("category", "mood"))
     groups = tombola.describe(path, kind="scores", by="mood").to_json()["by_group"]["groups"]
     assert [group["name"] for group in groups] == ["x", "y"]
+
+
+def test_runs_are_described_with_their_noise(tmp_path: Path) -> None:
+    """A third of the answers of b change; its row means are all equal, so its noise is everything."""
+    lines = ["model,question,run,score"]
+    for question in range(30):
+        for run in (1, 2):
+            lines.append(f"a,q{question},{run},{question % 2}")
+            lines.append(f"b,q{question},{run},{(question % 3 == 0) * (run - 1)}")
+    table = tmp_path / "runs.csv"
+    table.write_text("\n".join(lines))
+    description = tombola.describe(table)
+    facts = dict(description.summary.facts())
+    assert facts["runs"] == "2 of each row; an answer changed on 10 of 30 rows"
+    assert facts["noise"] == "share of the variance of one answer: a 0 %, b 100 %"
+    commands = [f"tombola rank {table}", f"tombola race plan {table}"]
+    assert [command for _, command in description.steps] == commands
+    assert "tombola rank" in str(description)

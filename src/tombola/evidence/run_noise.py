@@ -14,9 +14,10 @@ from scipy.special import comb
 
 from tombola._types import Floats
 from tombola.evidence.passes import mean_interval
+from tombola.tables.runs import RunSpread, run_spread
 
-# Answers of one row that differ by more than this have changed; it is far above rounding.
-_SAME_ANSWER = 1e-9
+# Mean differences below this are none; it is far above rounding.
+_NO_GAP = 1e-9
 # Needs of more than this many calls are as good as never.
 _MAX_CALLS = 10**9
 
@@ -56,8 +57,8 @@ class RunNoise:
     @property
     def noise_share(self) -> Floats:
         """Noise as a share of the variance of one answer, in [0, 1]; 0 if nothing varies."""
-        whole = self.noise + self.between
-        return np.divide(self.noise, whole, out=np.zeros_like(whole), where=whole > 0.0)
+        spread = (self.runs, self.changed, self.changed_rows, self.noise, self.between)
+        return RunSpread(*spread).noise_share
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON data; shares are [value, low, high]."""
@@ -87,23 +88,13 @@ def run_noise(runs: Floats, level: float = 0.05) -> RunNoise | None:
     complete = (counts > 0).all(axis=1)
     runs = runs[:, complete]
     counts = counts[complete]
-    if counts.size == 0 or counts.max() < 2:
+    spread = run_spread(runs)
+    if spread is None:
         return None
-    least, most = int(counts.min()), int(counts.max())
-    spread = np.nanmax(runs, axis=0) - np.nanmin(runs, axis=0) > _SAME_ANSWER
-    mean = np.nanmean(runs, axis=0)
-    freedom = (counts - 1).sum(axis=0)
-    noise = np.nansum((runs - mean) ** 2, axis=(0, 1)) / np.maximum(freedom, 1)
-    # The mean over the runs of a row has a part of the noise in it.
-    between = mean.var(axis=0) - noise * (1.0 / counts).mean(axis=0)
-    all_succeed, any_succeeds = _success_shares(runs, counts, least, level)
+    all_succeed, any_succeeds = _success_shares(runs, counts, spread.runs[0], level)
     return RunNoise(
         rows=len(counts),
-        runs=(least, most),
-        changed=spread.mean(axis=0),
-        changed_rows=int(spread.any(axis=1).sum()),
-        noise=noise,
-        between=np.maximum(between, 0.0),
+        **spread._asdict(),
         all_succeed=all_succeed,
         any_succeeds=any_succeeds,
         level=level,
@@ -178,7 +169,7 @@ def more_evidence(
     freedom = max(int((counts - 1).sum()), 1)
     noise = float(np.nansum((differences - by_row) ** 2)) / freedom
     between = max(float(by_row.var()) - noise * float((1.0 / counts).mean()), 0.0)
-    if gap <= _SAME_ANSWER:
+    if gap <= _NO_GAP:
         return MoreEvidence(None, 0, None, 0)
     # Differences of variance 1 that would decide.
     needed = 2.0 * math.log(threshold) / gap**2

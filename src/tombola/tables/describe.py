@@ -130,6 +130,7 @@ def describe_with(table: Any, options: ReadOptions, command: str = "") -> Descri
     command: `tombola compare` with the table and the options as typed; "": with the table.
     """
     name = source_name(table)
+    options = options._replace(runs=True)
     source = read_source(table, options)
     summary = TableSummary(parse_table(source, options))
     groups = (
@@ -144,7 +145,19 @@ def describe_with(table: Any, options: ReadOptions, command: str = "") -> Descri
         summary = summary._replace(parsed=summary.parsed._replace(strata=strata))
     # The commands of races have no option --sheet.
     path = f"{name}::{options.sheet}" if options.sheet else name
-    steps = summary.next_steps(command or shlex.join(["tombola", "compare", name]), path)
+    command = command or shlex.join(["tombola", "compare", name])
+    steps = summary.next_steps(command, path)
+    if summary.parsed.runs is not None:
+        # `compare` takes one answer for each cell.
+        ranks = command.replace("tombola compare", "tombola rank", 1)
+        if summary.parsed.kind is None:
+            ranks += " --scores"
+        plan = ranks.replace("tombola rank", "tombola race plan", 1)
+        steps = [
+            ("ranks in expectation, and the probability that all runs of a row succeed", ranks),
+            ("how few fresh calls would find the best action (a race)", plan),
+        ]
+        return Description(name, summary, by, tuple(steps), tuple(steps))
     return Description(name, summary, by, tuple(steps), tuple(summary.race_steps(path)))
 
 

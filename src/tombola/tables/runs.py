@@ -1,6 +1,7 @@
 """Several answers per cell: runs of one candidate on one row, as numbers (runs, rows, candidates)."""
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from tombola.tables.options import ReadOptions
 # Labels up to this many times the runs of a cell number the runs of the whole table. With more,
 # such as a new seed for every answer, runs are numbered in each cell.
 _MAX_LABELS_PER_RUN = 2
+# Answers of one row that differ by more than this have changed; it is far above rounding.
+_SAME_ANSWER = 1e-9
 
 
 def find_runs(
@@ -107,3 +110,52 @@ def runs_note(run: Column, cube: Floats) -> str:
 def _tells_apart(run: Column, cells: Integers) -> bool:
     labels = run.labels
     return "" not in labels and len(set(zip(cells.tolist(), labels, strict=True))) == len(labels)
+
+
+class RunSpread(NamedTuple):
+    """How much answers change from run to run; shares and variances by action.
+
+    runs: least and largest number of runs of a cell. changed: share of the rows on which the
+    answers of an action differ. changed_rows: number of rows on which those of some action differ.
+    noise: variance of an answer around the mean of its row. between: variance of these means
+    between rows, at least 0.
+    """
+
+    runs: tuple[int, int]
+    changed: Floats
+    changed_rows: int
+    noise: Floats
+    between: Floats
+
+    @property
+    def noise_share(self) -> Floats:
+        """Noise as a share of the variance of one answer, in [0, 1]; 0 if nothing varies."""
+        whole = self.noise + self.between
+        return np.divide(self.noise, whole, out=np.zeros_like(whole), where=whole > 0.0)
+
+
+def run_spread(runs: Floats) -> RunSpread | None:
+    """Return how answers of shape (runs, rows, actions) change; NaN where there is no run.
+
+    None if no cell has two runs, or a cell has none.
+
+    >>> spread = run_spread(np.array([[[0.0], [1.0]], [[0.0], [0.0]]]))
+    >>> spread.changed.tolist(), spread.noise.tolist()
+    ([0.5], [0.25])
+    """
+    counts = (~np.isnan(runs)).sum(axis=0)
+    if counts.size == 0 or counts.min() < 1 or counts.max() < 2:
+        return None
+    spread = np.nanmax(runs, axis=0) - np.nanmin(runs, axis=0) > _SAME_ANSWER
+    mean = np.nanmean(runs, axis=0)
+    freedom = (counts - 1).sum(axis=0)
+    noise = np.nansum((runs - mean) ** 2, axis=(0, 1)) / np.maximum(freedom, 1)
+    # The mean over the runs of a row has a part of the noise in it.
+    between = mean.var(axis=0) - noise * (1.0 / counts).mean(axis=0)
+    return RunSpread(
+        (int(counts.min()), int(counts.max())),
+        spread.mean(axis=0),
+        int(spread.any(axis=1).sum()),
+        noise,
+        np.maximum(between, 0.0),
+    )

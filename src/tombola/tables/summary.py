@@ -17,6 +17,7 @@ from tombola._formatting import (
 from tombola.errors import TableError
 from tombola.tables.names import IDS
 from tombola.tables.options import ParsedTable, ReadOptions
+from tombola.tables.runs import run_spread
 from tombola.tables.table import parse_table
 from tombola.tables.to_pool import (
     MAX_DROPPED_SHARE,
@@ -127,6 +128,7 @@ class TableSummary(NamedTuple):
             ("values", f"{low:g} to {high:g}, {direction}"),
             ("missing", self._missing_text()),
         ]
+        facts += _run_facts(parsed)
         if parsed.ids is not None:
             facts.append(("ids", join_names(parsed.ids, limit=3, length=40)))
         if parsed.costs is not None:
@@ -321,6 +323,26 @@ def summarise_table(source: Any, options: ReadOptions) -> TableSummary:
     ["kind='scores'", 'range=(0, 100)']
     """
     return TableSummary(parse_table(source, options))
+
+
+def _run_facts(parsed: ParsedTable) -> list[tuple[str, str]]:
+    """Return how much answers change from run to run, as facts; empty without runs."""
+    if parsed.runs is None:
+        return []
+    spread = run_spread(parsed.runs)
+    if spread is None:
+        return [("runs", "several of some rows; some cells have none")]
+    least, most = spread.runs
+    number = f"{most}" if least == most else f"{least} to {most}"
+    rows = plural(parsed.values.shape[0], "row")
+    shares = [
+        f"{name} {format_percent(share)}"
+        for name, share in zip(parsed.names, spread.noise_share, strict=True)
+    ]
+    return [
+        ("runs", f"{number} of each row; an answer changed on {spread.changed_rows:,} of {rows}"),
+        ("noise", f"share of the variance of one answer: {join_names(shares, limit=12)}"),
+    ]
 
 
 def _range_text(numbers: NDArray[Any]) -> str:
