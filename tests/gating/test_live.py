@@ -9,6 +9,7 @@ import pytest
 
 from tombola import Race
 from tombola.errors import ParameterError, SessionError
+from tombola.evidence.betting import Betting
 from tombola.gating import gate_of_race
 from tombola.gating.live import clamped, gain_bounds
 from tombola.gating.page import gate_page
@@ -38,6 +39,16 @@ def test_bounds_of_a_list_hold_in_all_orders() -> None:
                 sides |= [low > gains.mean() + 1e-9, high < gains.mean() - 1e-9]
             wrong += sides
         assert (wrong <= level * math.factorial(5)).all()
+
+
+def test_each_bound_has_the_whole_level() -> None:
+    """A side of a two-sided sequence has half of its level, so that of the sequence is doubled."""
+    gains = np.random.default_rng(7).choice([-1.0, 0.0, 1.0], 50, p=[0.1, 0.5, 0.4])
+    sequence = Betting(population=200, level=0.1)
+    sequence.extend(0.5 * (1.0 + gains))
+    low, high = sequence.interval()
+    assert gain_bounds(gains, 200, 0.05) == pytest.approx((2 * low - 1, 2 * high - 1))
+    assert gain_bounds(gains, 200, 0.1)[0] > gain_bounds(gains, 200, 0.05)[0]
 
 
 def test_bounds_of_a_sample_hold_at_all_looks() -> None:
