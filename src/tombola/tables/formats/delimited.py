@@ -462,7 +462,6 @@ def _add_carefully(parts: _Parts, blocks: Iterator[bytes], delimiter: str) -> No
                 break
         ends = not chunk or chunk[-1][0] - above == pulled
         parts.add_rows(chunk)
-    parts.last_line = above + pulled
 
 
 def _joined(parts: list[Column]) -> Column:
