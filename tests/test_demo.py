@@ -48,7 +48,7 @@ def test_each_pool_shows_what_it_is_for() -> None:
     means = np.sort(demo.gpu_models(seed=0).means)
     assert 0.01 < means[1] - means[0] < 0.05, "models on one GPU are close"
     calls = demo.call_list(seed=0)
-    assert calls.pool.actions[calls.pool.best] == "evening call"
+    assert calls.pool.actions[calls.pool.best] == "email"
     assert 100 < np.mean(np.asarray(calls.delays)) < 140, "outcomes come late"
 
 

@@ -132,7 +132,7 @@ def call_list(horizon: int = 3000, *, seed: Seed) -> Table:
 
     >>> table = call_list(100, seed=0)
     >>> table.pool.actions, len(table.delays)
-    (('morning call', 'evening call', 'letter'), 100)
+    (('phone', 'email', 'letter'), 100)
     """
     T, rng = _start("call_list", horizon, seed)
     keen = rng.normal(0, 0.6, (T, 1))
@@ -140,7 +140,7 @@ def call_list(horizon: int = 3000, *, seed: Seed) -> Table:
     delays = np.ceil(rng.gamma(2.0, 60.0, T)).astype(np.int64)
     pool = Pool(
         rng.random((T, 3)) >= probability,
-        ["morning call", "evening call", "letter"],
+        ["phone", "email", "letter"],
         _ids("customer", T),
     )
     return Table(

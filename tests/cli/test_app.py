@@ -34,7 +34,7 @@ def tombola(run_main: Main, monkeypatch: pytest.MonkeyPatch) -> Callable[..., An
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     losses = np.random.default_rng(0).integers(0, 5, (40, 3)) / 4
-    losses[:, 1] *= 0.5
+    losses[:, 1] = np.floor(losses[:, 1] * 2) / 4
     lines = ["cheap,good,dear", *(",".join(map(str, row)) for row in losses.tolist())]
     (tmp_path / "losses.csv").write_text("\n".join(lines) + "\n")
     return tmp_path / "losses.csv"
@@ -59,7 +59,7 @@ def test_compare_prints_summary_and_ranking(
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(
-        "losses.csv: 40 rows, 3 actions, read as losses: lower is better.\n"
+        "losses.csv: 40 rows, 3 actions (cheap, good, dear), read as losses: lower is better.\n"
     )
     assert "\nBest action in this table (exact): good, mean loss " in done.stdout
     pool = Pool(np.loadtxt(table, delimiter=",", skiprows=1))
