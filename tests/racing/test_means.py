@@ -79,6 +79,7 @@ def test_known_answers_make_the_mean_exact() -> None:
         ({"reading": "beyond"}, {"a"}),
         ({"answers": "random", "reading": "expected"}, {"a"}),
         ({"max_calls": 12}, {"a", "b", "c", "d"}),
+        ({"answers": "once"}, set()),
     ],
 )
 def test_every_question(options: Any, names: set[str]) -> None:
