@@ -91,6 +91,39 @@ def test_the_bounds_agree_with_the_verdict(reading: Reading, drop: float) -> Non
     json.dumps(result.to_json(), allow_nan=False)
 
 
+@pytest.mark.parametrize("reading", ["recorded", "expected", "beyond"])
+def test_each_group_is_decided(reading: Reading) -> None:
+    """A loss in one group of three fails the gate; list and groups share the level."""
+    rng = np.random.default_rng(6)
+    labels = ["x", "y", "z"] * 150
+    old = rng.random(450) < 0.2
+    lost = np.array([label == "y" for label in labels]) & (rng.random(450) < 0.7)
+    table = np.stack([old, old | lost], axis=1).astype(float)
+    answers: Answering = "random" if reading == "expected" else "fixed"
+    race = play(
+        Race(["old", "new"], 450, baseline="old", within=0.3, reading=reading, answers=answers,
+             strata=labels, max_calls=900, seed=2),
+        table,
+    )  # fmt: skip
+    result = gate_of_race(race)
+    assert [(c.group, c.verdict) for c in result.groups] == [
+        ("x", "proved"),
+        ("y", "refuted"),
+        ("z", "proved"),
+    ]
+    assert result.verdict == "refuted"
+    assert race.proved is False
+    assert result.exit_code == 1
+    assert {c.pass_level for c in (*result.comparisons, *result.groups)} == {0.05 / 4}
+    for comparison in result.groups:
+        rows, losses = race.counted_losses("new", comparison.group)
+        assert {labels[row] for row in rows} == {comparison.group}
+        assert comparison.rows == len(rows)
+        assert comparison.new_mean == pytest.approx(table[rows, 1].mean())
+        assert losses.mean() == pytest.approx(comparison.new_mean)
+    assert "the list and its groups share 5 %" in str(result)
+
+
 def test_equal_scores_are_claimed_for_the_rows_compared_only() -> None:
     race = play(Race(["old", "new"], 300, baseline="old", within=0.1, seed=1), np.zeros((300, 2)))
     result = gate_of_race(race)

@@ -190,8 +190,6 @@ def gate(
     of_finished: dict[str, Any] = {
         "--baseline": baseline,
         "--metric": metric,
-        "--by": by,
-        "--each": each,
         "--clusters": clusters,
         "--cluster-size": cluster_size,
         "--binary": binary,
@@ -206,6 +204,11 @@ def gate(
     ranges = _parse_ranges(value_range or [])
     if is_live:
         _check_live(versions, of_finished)
+        if bool(by) != each:
+            raise ParameterError(
+                f"gate: expected --by and --each together in a live gate, got {'--by' if by else '--each'} "
+                "alone; it runs until each group is decided, so add the other, or leave it out."
+            )
         options = LiveOptions(
             old,
             new or [],
@@ -220,6 +223,7 @@ def gate(
             shell,
             seed,
             quiet,
+            by,
         )
         result = run_live(
             Path(versions[0]),

@@ -36,6 +36,7 @@ class LiveOptions(NamedTuple):
     shell: bool
     seed: int | None
     quiet: bool
+    by: str
 
     @property
     def of_race(self) -> dict[str, Any]:
@@ -46,6 +47,7 @@ class LiveOptions(NamedTuple):
             "--file": self.file,
             "--max-call-cost": self.max_call_cost,
             "--seed": self.seed,
+            "--by": self.by,
         }
 
 
@@ -181,6 +183,7 @@ def _started(
 ) -> "RaceFile":
     """Open the race file of this gate, or start it on a list of rows."""
     from tombola.cli.race import stored_commands
+    from tombola.racing.strata import Strata
     from tombola.tables.cells import read_row_list
     from tombola.worklists.race_file import RaceFile
 
@@ -190,7 +193,9 @@ def _started(
             "none; write --file my.race."
         )
     row_list = read_row_list(rows, column or None)
-    return RaceFile.at(live.file, settings, row_list.ids, stored_commands(evaluator))
+    strata = Strata.of(row_list.labels(live.by), len(row_list.ids), live.by) if live.by else None
+    stored = stored_commands(evaluator)
+    return RaceFile.at(live.file, settings, row_list.ids, stored, strata=strata)
 
 
 def _continued(

@@ -16,6 +16,7 @@ from tombola.evidence.betting import Betting
 from tombola.gating.pairs import ROUNDING, Pairs, forecast_rows, make_comparison
 from tombola.gating.result import SAME_SCORES, Comparison, GateResult, Verdict
 from tombola.racing import Race
+from tombola.racing.rules.base import Elimination
 
 # Levels of the two sides of an interval are half of its level, which must be below 1.
 _MAX_LEVEL = 0.999
@@ -49,29 +50,33 @@ def gate_of_race(race: Race) -> GateResult:
             "then start a new gate."
         )
     names = [name for name in race.candidates if name != old]
-    level = settings.level / len(names)
-    comparisons = tuple(_compare(race, name, level) for name in names)
+    comparisons = tuple(_compare(race, name) for name in names)
+    groups = tuple(_compare(race, name, group) for name in names for group in race.by_group)
     return GateResult(
         old,
         comparisons,
-        (),
+        groups,
         race.reading,
         "any",
         settings.level,
+        bool(groups),
         notes=tuple(_notes(race, comparisons)),
         race=race.statement,
     )
 
 
-def _compare(race: Race, name: str, level: float) -> Comparison:
+def _compare(race: Race, name: str, group: str | None = None) -> Comparison:
     """Return the comparison of one candidate with the baseline, on the rows counted for it."""
     settings = race.settings
     units = settings.units
-    pairs = _pairs(race, name)
+    result = race.whole if group is None else race.by_group[group]
+    # New versions share the level of the rule, which list and groups share.
+    level = result.rule.level / (len(race.candidates) - 1)
+    pairs = _pairs(race, name, group)
     gains = pairs.old - pairs.new
     margin = settings.within / units.gap(1.0)
-    population = len(race.rows) if race.reading == "recorded" else math.inf
-    verdict = _verdict(race, name)
+    population = result.rows if race.reading == "recorded" else math.inf
+    verdict = _verdict(result.rule, race.candidates.index(name))
     low, high = clamped(gain_bounds(gains, population, level), -margin, verdict)
     equal = settings.within > 0.0 and low <= 0.0 <= high
     forecast = forecast_rows(
@@ -79,18 +84,18 @@ def _compare(race: Race, name: str, level: float) -> Comparison:
     )
     within = settings.within or None
     return make_comparison(
-        pairs, verdict, forecast, "", within, low, high, level, level, len(gains)
+        pairs, verdict, forecast, group or "", within, low, high, level, level, len(gains)
     )
 
 
-def _pairs(race: Race, name: str) -> Pairs:
-    rows, new = race.counted_losses(name)
-    _, old = race.counted_losses(race.settings.baseline or "")
+def _pairs(race: Race, name: str, group: str | None) -> Pairs:
+    rows, new = race.counted_losses(name, group)
+    _, old = race.counted_losses(race.settings.baseline or "", group)
     old = old[: len(rows)]
     if not rows:
         raise SessionError(
-            "gate: expected a row that both versions have answered, got none; raise the limit of "
-            "calls or of cost."
+            f"gate: expected a row{f' of {group}' if group else ''} that both versions have "
+            "answered, got none; raise the limit of calls or of cost."
         )
     units = race.settings.units
     return Pairs(
@@ -105,8 +110,8 @@ def _pairs(race: Race, name: str) -> Pairs:
     )
 
 
-def _verdict(race: Race, name: str) -> Verdict:
-    decision = int(race.rule.state.decision[race.candidates.index(name)])
+def _verdict(rule: Elimination, candidate: int) -> Verdict:
+    decision = int(rule.state.decision[candidate])
     verdicts: dict[int, Verdict] = {1: "proved", -1: "refuted", 0: "undecided"}
     return verdicts[decision]
 

@@ -366,7 +366,10 @@ class GateResult:
             return ""
         percent = f"{100 * self.level:g} %"
         if any(comparison.pass_level < self.level for comparison in self.comparisons):
-            return f"all versions share {percent}"
+            several = len({comparison.version for comparison in self.comparisons}) > 1
+            versions = "all versions" if several else "the list"
+            groups = " and its groups" if not several else " and groups"
+            return f"{versions}{groups if self.groups else ''} share {percent}"
         shares = any(comparison.worse_level < self.level for comparison in self.comparisons)
         return f"claims of worse share {percent}" if shares else ""
 

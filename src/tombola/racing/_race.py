@@ -550,10 +550,11 @@ class Race(ProcessBound, Answers):
         failing = {name for name, failed in answers if failed}
         return tuple(name for name in self.candidates if name in failing - working)
 
-    def counted_losses(self, candidate: str) -> tuple[list[int], Floats]:
+    def counted_losses(self, candidate: str, group: str | None = None) -> tuple[list[int], Floats]:
         """Return rows of the list, in the order counted, and the losses of a candidate there.
 
-        The rows end where it was dropped. With fresh answers a row may come up several times.
+        The rows end where it was dropped. With fresh answers a row may come up several times. They
+        are those counted for a group of `strata`, or for the whole list.
 
         >>> race = Race(["a", "b"], rows=3, seed=1)
         >>> for call in race.calls():
@@ -562,12 +563,27 @@ class Race(ProcessBound, Answers):
         array([0.5])
         """
         number = self.candidates.index(candidate)
-        state = self.rule.state
+        result = self.whole if group is None else self.by_group[group]
+        state = result.rule.state
         counted = state.rows_seen[0] if state.active[number] > 0 else state.drop_row[number]
         with self._locked():
-            rows = [self._order[at] for at in range(int(counted))]
-            losses = np.array([self._loss_at(at, number) for at in range(len(rows))])
+            positions = self._positions(int(counted), group)
+            rows = [self._order[at] for at in positions]
+            losses = np.array([self._loss_at(at, number) for at in positions])
         return rows, losses
+
+    def _positions(self, count: int, group: str | None) -> list[int]:
+        """Return the first positions of the shuffled order, those of rows in a group."""
+        if group is None or self.strata is None:
+            return list(range(count))
+        number = self.strata.names.index(group)
+        positions: list[int] = []
+        at = 0
+        while len(positions) < count:
+            if self.strata.of_row[self._order[at]] == number:
+                positions.append(at)
+            at += 1
+        return positions
 
     @property
     def wealth(self) -> Floats:
