@@ -1,6 +1,6 @@
 """Races, gates and passes on random answers: false claims for equal agents, and power.
 
-    python benchmarks/random_answers.py [--repetitions 400] [--only equal|power|passes|rivals]
+    python benchmarks/random_answers.py [--repetitions 400] [--only equal|power|passes|rivals] [--rival evalsig]
 
 Races are simulated many at a time; `check` compares their wealth with that of the package. Seeds are
 fixed below: SEED plus the number of the cell. Every cell prints its share and standard error.
@@ -280,6 +280,12 @@ def looks(values: Any) -> Iterator[Any]:
         yield values[:count]
 
 
+def whole_passes(values: Any) -> bool:
+    """Return whether Theorem R2 tells the candidates apart at the end of some pass so far."""
+    d = values[..., 1] - values[..., 0]
+    return max(_most(d), _most(-d)) >= 2 / LEVEL
+
+
 def t_test(values: Any) -> bool:
     """Return whether a paired t-test of all answers rejects at the level, at this look."""
     from scipy.stats import ttest_rel
@@ -296,10 +302,15 @@ def row_t_test(values: Any) -> bool:
     return bool(ttest_rel(means[:, 0], means[:, 1]).pvalue < LEVEL)
 
 
-def rivals(repetitions: int) -> None:
+def rivals(repetitions: int, only: str = "") -> None:
     """Other tests on the same data, looked at after every pass; packages if installed."""
-    tests: dict[str, Any] = {"paired t-test": t_test, "paired t-test of rows": row_t_test}
-    tests |= installed_rivals()
+    tests: dict[str, Any] = {
+        "tombola, whole passes": whole_passes,
+        "paired t-test": t_test,
+        "paired t-test of rows": row_t_test,
+        **installed_rivals(),
+    }
+    tests = {name: test for name, test in tests.items() if only in name}
     settings = [(89, 5, "same", 0.0), (89, 5, "same", 0.10)]
     for rows, runs, law, gap in settings:
         for name, test in tests.items():
@@ -329,7 +340,9 @@ def installed_rivals() -> dict[str, Any]:
 
         def with_evalsig(values: Any) -> bool:
             return bool(
-                evalsig.compare(frame(values, 0), frame(values, 1), cluster="row").significant
+                evalsig.compare(
+                    frame(values, 0), frame(values, 1), cluster="row", n_resamples=2000
+                ).significant
             )
 
         found["evalsig compare"] = with_evalsig
@@ -354,11 +367,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=400)
     parser.add_argument("--only", choices=["equal", "power", "passes", "rivals"])
+    parser.add_argument("--rival", default="", help="part of the name of one test of rivals")
     chosen = parser.parse_args()
     check()
     for study in (equal, power, passes, rivals):
         if chosen.only in (None, study.__name__):
-            study(chosen.repetitions)
+            more = {"only": chosen.rival} if study is rivals else {}
+            study(chosen.repetitions, **more)
 
 
 if __name__ == "__main__":
