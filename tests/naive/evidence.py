@@ -75,28 +75,34 @@ def bernstein_sequence(values: Any, N: Any, level: Any) -> Any:
     return intersect(ends, values, N)
 
 
-def bets_against(m: Any, top: Any, values: Any, N: Any) -> Any:
+def variance(values: Any, m: Any = None) -> Any:
+    """Return the variance with a pseudo-value; with m that under the hypothesis "the mean is m"."""
+    n = len(values)
+    means = [(0.5 + sum(values[:i])) / (i + 1) for i in range(n + 1)]
+    v = (0.25 + sum((x - mean) ** 2 for x, mean in zip(values, means[:n], strict=True))) / (n + 1)
+    if m is None:
+        return v
+    return v * min(max(m * (1 - m) / (means[n] * (1 - means[n])), 0.25), 4)
+
+
+def bets_against(m: Any, top: Any, values: Any, N: Any, v: Any) -> Any:
     """Return the bets of the four strategies against mean m; `top` is the largest mean bet against."""
     n, S = len(values), sum(values)
-    means = [(0.5 + sum(values[:i])) / (i + 1) for i in range(n)]
-    v = (0.25 + sum((x - mean) ** 2 for x, mean in zip(values, means, strict=True))) / (n + 1)
     g = 1.0 if N == math.inf else N / (N - n)
     gap = max((S - n * m) / (n + 30), 0.2 * math.sqrt(v) * math.sqrt(30 / (n + 30)))
     wished = [g * gap / (v + gap**2)] + [g * c / math.sqrt(v) for c in (0.35, 0.125, 0.04)]
     return [min(bet, 0.95 / max(left(top, values, n, N), 1e-12)) for bet in wished]
 
 
-def within_reach(m: Any, values: Any) -> Any:
+def within_reach(m: Any, values: Any, v: Any) -> Any:
     """Return whether a mean is less than two standard errors above the estimate."""
     n, S = len(values), sum(values)
-    means = [(0.5 + sum(values[:i])) / (i + 1) for i in range(n)]
-    v = (0.25 + sum((x - mean) ** 2 for x, mean in zip(values, means, strict=True))) / (n + 1)
     return m < (0.5 + S) / (n + 1) + 2 * math.sqrt(v / (n + 1))
 
 
-def multiplied(wealths: Any, m: Any, top: Any, values: Any, x: Any, N: Any) -> Any:
+def multiplied(wealths: Any, m: Any, top: Any, values: Any, x: Any, N: Any, v: Any) -> Any:
     """Return the four wealths against m after the next value x."""
-    bets = bets_against(m, top, values, N)
+    bets = bets_against(m, top, values, N, v)
     return [
         w * (1 + b * (x - left(m, values, len(values), N)))
         for w, b in zip(wealths, bets, strict=True)
@@ -112,8 +118,9 @@ def bet_wealth(m: Any, values: Any, N: Any) -> Any:
     """Return the wealth against "the mean is at most m" after every value; infinite when that is impossible."""
     wealths, found = [1.0] * 4, []
     for n, x in enumerate(values):
-        if within_reach(m, values[:n]):
-            wealths = multiplied(wealths, m, m, values[:n], x, N)
+        v = variance(values[:n], m)
+        if within_reach(m, values[:n], v):
+            wealths = multiplied(wealths, m, m, values[:n], x, N, v)
         sure = N != math.inf and sum(values[: n + 1]) / N > m + 1e-9
         found.append(math.inf if sure else total_wealth(wealths))
     return found
@@ -127,11 +134,12 @@ def betting_floors(values: Any, N: Any, level: Any, ceilings: Any, size: Any) ->
     """
     cells, floor, found = [((j + 1) / size, [1.0] * 4) for j in range(size)], 0.0, []
     for n, x in enumerate(values):
-        past, near = values[:n], sum(within_reach(m, values[:n]) for m, _ in cells)
+        past, v = values[:n], variance(values[:n])
+        near = sum(within_reach(m, past, v) for m, _ in cells)
         active = min(near + 1, len(cells))
         top = cells[active - 1][0] if cells else 1.0
         cells = [
-            (m, multiplied(wealths, m, top, past, x, N) if j < active else wealths)
+            (m, multiplied(wealths, m, top, past, x, N, v) if j < active else wealths)
             for j, (m, wealths) in enumerate(cells)
         ]
         while cells and (

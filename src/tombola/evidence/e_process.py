@@ -21,6 +21,8 @@ from tombola.evidence.betting import (
 # Tolerance for rounding errors of a mean: a hypothesis counts as impossible only if the values
 # exceed it by more.
 _ROUNDING = 1e-9
+# Largest factor by which the variance under the hypothesis may differ from the estimated one.
+_MOST_SKEW = 4.0
 # Betting stops at this wealth, long before a float64 overflows (1e308): the hypothesis is refuted
 # anyway.
 _MAX_WEALTH = 1e150
@@ -102,8 +104,14 @@ class EProcess(OnlineStatistic):
     def update_state(state: _EProcessState, action: int, value: float) -> None:
         n = state.counts[action]
         total = state.total[action]
+        estimate = mean_estimate(total, n)
+        error = value - estimate
+        mean = state.points[action, 0]
+        # Kelly's bet on values 0 and 1 has their variance under the hypothesis as its divisor: near
+        # 0 and 1 the estimated one makes it much too large or too small.
+        skew = mean * (1.0 - mean) / (estimate * (1.0 - estimate))
         variance = variance_estimate(state.squares[action], n)
-        error = value - mean_estimate(total, n)
+        variance *= min(max(skew, 1.0 / _MOST_SKEW), _MOST_SKEW)
         if state.mirrored > 0.0:
             _place_bet(state, action, 1.0 - value, n - total, variance)
         else:
