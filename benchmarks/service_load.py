@@ -1,18 +1,24 @@
-"""Throughput of `tombola serve` with many clients, against a SessionFile.
+"""Requests a second and latencies of `tombola serve`, beside a hello-world of the same stack.
 
-`python benchmarks/service_load.py --tickets 100000 --clients 8 --batch 50` prints one JSON object:
-tickets a second, latencies of both requests, tickets lost and doubled, whether the trace equals
-that of a session in memory to the bit, and the ratio to a SessionFile in process with the same
-batches.
+    python benchmarks/service_load.py --clients 1 8 64 --seconds 5
+
+For a file on the disk and one in memory: clients, each with one connection, take a ticket and
+record its outcome in turn. In the same run: the same requests to a hello-world of Starlette and
+uvicorn, and commits a second of SQLite with a write-ahead log in the same folder. Prints a line of
+JSON for each, with tickets lost and doubled. `--export 3` adds loops that export the whole table.
 """
 
 import argparse
-import hashlib
+import asyncio
 import json
+import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,148 +28,211 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from service_cases import Server  # noqa: E402
-from tombola import UCB1, Client, Session, SessionFile  # noqa: E402
-from tombola.errors import ExhaustedError  # noqa: E402
-from tombola.worklists import Outcome  # noqa: E402
+from tombola import UCB1, SessionFile  # noqa: E402
 
 ACTIONS = ("call", "letter", "visit")
+# Program of the other server: one small JSON object in reply to any body.
+HELLO = """import socket, sys, uvicorn
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+async def hello(request):
+    await request.json()
+    return JSONResponse({"hello": "world"})
+
+listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+listener.bind(("127.0.0.1", 0))
+listener.listen(2048)
+print(listener.getsockname()[1], flush=True)
+app = Starlette(routes=[Route("/{path:path}", hello, methods=["POST"])])
+config = uvicorn.Config(app, log_level="warning", access_log=False)
+uvicorn.Server(config).run(sockets=[listener])
+"""
 
 
-def loss_of(id_: str, action: str) -> float:
-    """Return a loss in [0, 1], a hash of row and action."""
-    return hashlib.blake2b(f"{id_} {action}".encode(), digest_size=2).digest()[0] / 255
+class Connection:
+    """One HTTP connection that sends JSON and reads the reply, without a library's overhead."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def post(self, path: str, body: Any, key: str = "") -> Any:
+        """Send a request; return the reply, RuntimeError if its status is not 200."""
+        data = json.dumps(body).encode()
+        header = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        header += f"Idempotency-Key: {key}\r\n" if key else ""
+        self.writer.write(f"{header}Content-Length: {len(data)}\r\n\r\n".encode() + data)
+        reply = (await self.reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = int(reply.partition("content-length:")[2].split()[0])
+        content = await self.reader.readexactly(length)
+        if " 200 " not in reply[:20]:
+            raise RuntimeError(content.decode())
+        return json.loads(content)
 
 
-def work(url: str, batch: int) -> dict[str, Any]:
-    """Request and record tickets until the list ends; return tickets and latencies."""
-    received: list[int] = []
-    next_seconds, record_seconds = [], []
-    with Client(url, name="load", patience=600) as client:
-        client.overview()
-        print("ready", flush=True)
-        sys.stdin.readline()
-        while True:
-            started = time.perf_counter()
-            try:
-                tickets = client.next(batch)
-            except ExhaustedError:
-                break
-            between = time.perf_counter()
-            client.record_all([Outcome(one.ticket, loss_of(one.id, one.action)) for one in tickets])
-            next_seconds.append(between - started)
-            record_seconds.append(time.perf_counter() - between)
-            received += [one.ticket for one in tickets]
-        # The monotonic clock is the same in all processes.
+async def work(
+    port: int, name: int, until: float, seconds: list[float], received: list[int]
+) -> None:
+    """Take a ticket and record its outcome, until the time is over."""
+    connection = Connection(*await asyncio.open_connection("127.0.0.1", port))
+    number = 0
+    while time.perf_counter() < until:
+        number += 1
+        started = time.perf_counter()
+        key = f"{name}-{number}-{started}"
+        reply = await connection.post("/v1/lists/load/next", {"count": 1}, key)
+        between = time.perf_counter()
+        tickets = [ticket["ticket"] for ticket in reply.get("tickets", ())]
+        received += tickets
+        outcomes = [{"ticket": ticket, "loss": ticket % 97 / 97} for ticket in tickets]
+        await connection.post("/v1/lists/load/record", {"outcomes": outcomes})
+        seconds += [between - started, time.perf_counter() - between]
+    connection.writer.close()
+
+
+class Rates:
+    """Latencies of a server, measured in slices: other work on the machine slows both servers."""
+
+    def __init__(self, port: int, process: int, clients: int) -> None:
+        self.port, self.process, self.clients = port, process, clients
+        self.cpu = 0.0
+        self.latencies: list[float] = []
+        self.received: list[int] = []
+        self.seconds = 0.0
+
+    async def measure(self, duration: float, latencies: list[float]) -> None:
+        """Let all clients work for a slice."""
+        started, cpu = time.perf_counter(), cpu_seconds(self.process)
+        until = started + duration
+        slots = range(self.clients)
+        await asyncio.gather(*(work(self.port, n, until, latencies, self.received) for n in slots))
+        if latencies is self.latencies:
+            self.seconds += time.perf_counter() - started
+            self.cpu += cpu_seconds(self.process) - cpu
+
+    def report(self) -> dict[str, float]:
+        """Return requests a second, and latencies in milliseconds."""
+        p50, p99 = (1000 * float(np.percentile(self.latencies, p)) for p in (50, 99))
+        rate = len(self.latencies) / self.seconds
         return {
-            "received": received,
-            "next": next_seconds,
-            "record": record_seconds,
-            "ended": time.monotonic(),
+            "requests_per_second": round(rate, 1),
+            "p50_ms": round(p50, 2),
+            "p99_ms": round(p99, 2),
+            "cpu_ms_per_request": round(1000 * self.cpu / len(self.latencies), 3),
         }
 
 
-def new_file(path: Path, tickets: int) -> Path:
-    """Write a session file with this many rows."""
-    SessionFile.start(
-        path, [f"row {number}" for number in range(tickets)], ACTIONS, UCB1(), seed=1
-    ).close()
-    return path
+def cpu_seconds(process: int) -> float:
+    """Return the processor time that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure_served(path: Path, clients: int, batch: int) -> tuple[float, list[dict[str, Any]]]:
-    """Return the seconds for all tickets over HTTP, and the results of the clients."""
-    with Server(path) as server:
-        command = [sys.executable, __file__, "--url", server.url, "--batch", str(batch)]
-        pipe = subprocess.PIPE
-        processes = [
-            subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(clients)
-        ]
-        # Imports of the clients are not part of the load.
-        for process in processes:
-            assert process.stdout is not None
-            process.stdout.readline()
-        started = time.monotonic()
-        for process in processes:
-            assert process.stdin is not None
-            process.stdin.write("start\n")
-            process.stdin.flush()
-        results = [json.loads(process.communicate()[0]) for process in processes]
-        return max(one["ended"] for one in results) - started, results
+async def alternate(servers: list[Rates], duration: float) -> None:
+    """Measure servers in turn, a second at a time, after requests that make caches."""
+    for server in servers:
+        await server.measure(0.3, [])
+    for _ in range(max(1, round(duration))):
+        for server in servers:
+            await server.measure(1.0, server.latencies)
 
 
-def measure_in_process(path: Path, batch: int) -> float:
-    """Return the seconds for all tickets with a SessionFile in this process."""
+@contextmanager
+def hello_world() -> Iterator[tuple[int, int]]:
+    """Run the other server, and yield its port and process."""
+    command = [sys.executable, "-c", HELLO]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield int(process.stdout.readline()), process.pid
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def commits_per_second(folder: Path, duration: float) -> float:
+    """Return the rate of transactions of one small row each, written ahead, each synced."""
+    with closing(sqlite3.connect(folder / "commits", isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("CREATE TABLE rows (number INTEGER PRIMARY KEY, text TEXT)")
+        number, started = 0, time.perf_counter()
+        while time.perf_counter() < started + duration:
+            connection.execute("INSERT INTO rows (text) VALUES ('outcome')")
+            number += 1
+        return number / (time.perf_counter() - started)
+
+
+@contextmanager
+def export_loops(url: str, count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Run loops that export the whole table, until the block ends."""
+    code = f"import httpx\nwhile True: httpx.get('{url}/v1/lists/load/export.csv', timeout=600)"
+    loops = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(count)]
+    # The first exports are under way.
+    time.sleep(3.0 if count else 0.0)
+    try:
+        yield loops
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def checked(path: Path, received: list[int], before: int) -> dict[str, int]:
+    """Return the numbers of tickets lost and doubled, by what the clients have received."""
     with SessionFile.open(path) as file:
-        file.interpreted = True
-        started = time.perf_counter()
-        while True:
-            try:
-                tickets = file.next(batch)
-            except ExhaustedError:
-                return time.perf_counter() - started
-            file.record_all([Outcome(one.ticket, loss_of(one.id, one.action)) for one in tickets])
-
-
-def is_same_trace(path: Path, tickets: int) -> bool:
-    """Return whether a session in memory issues the same tickets, to the bit."""
-    with SessionFile.open(path) as file:
-        session = Session(UCB1(), list(ACTIONS), tickets, seed=file.seed)
-        with file._log.reading():
-            file._log.rewind()
-            events = list(file._log.unread())
-    issued = {}
-    for event in events:
-        if event.kind == "ticket":
-            ticket = issued[event.key] = session.act()
-            if (ticket.round, [ticket.action, ticket.probability]) != (event.key, event.value):
-                return False
-        elif event.kind == "outcome":
-            session.observe(issued[event.key], loss=event.value[0])
-    return session.round == tickets
+        issued = file.issued - before
+    return {"lost": issued - len(set(received)), "doubled": len(received) - len(set(received))}
 
 
 def main() -> None:
-    """Measure both, check the tickets, and print the report."""
+    """Measure each place with each number of clients, and print the results."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tickets", type=int, default=100_000)
-    parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--batch", type=int, default=50)
-    parser.add_argument("--folder", default=None)
-    parser.add_argument("--url", default="")
+    parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 64])
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--disk", default=None, help="folder on a disk")
+    parser.add_argument("--file", type=Path, default=None, help="a session to go on with, load.run")
+    parser.add_argument("--export", type=int, default=0)
     given = parser.parse_args()
-    if given.url:
-        print(json.dumps(work(given.url, given.batch)))
-        return
-    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-        path = new_file(Path(folder) / "load.run", given.tickets)
-        seconds, results = measure_served(path, given.clients, given.batch)
-        alone = measure_in_process(new_file(Path(folder) / "alone.run", given.tickets), given.batch)
-        received = [ticket for one in results for ticket in one["received"]]
-        with SessionFile.open(path) as file:
-            pending = len(file.pending)
-        same = is_same_trace(path, given.tickets)
-    latency: dict[str, float] = {}
-    for name in ("next", "record"):
-        milliseconds = 1000 * np.concatenate([one[name] for one in results])
-        latency |= {
-            f"{name}_p{p}_ms": round(float(np.percentile(milliseconds, p)), 2) for p in (50, 99)
-        }
-    report = {
-        "tickets": given.tickets,
-        "clients": given.clients,
-        "batch": given.batch,
-        "seconds": round(seconds, 2),
-        "tickets_per_second": round(given.tickets / seconds, 1),
-        "requests_per_second": round(2 * given.tickets / given.batch / seconds, 1),
-        **latency,
-        "lost": given.tickets - len(set(received)),
-        "doubled": len(received) - len(set(received)),
-        "pending": pending,
-        "same_trace": same,
-        "in_process_tickets_per_second": round(given.tickets / alone, 1),
-        "ratio": round(alone / seconds, 3),
-    }
-    print(json.dumps(report))
+    places: dict[str, Any] = {"memory": "/dev/shm", "disk": given.disk}
+    if given.file is not None:
+        places = {"file": given.file.parent}
+    for place, parent in places.items():
+        with tempfile.TemporaryDirectory(dir=parent) as folder:
+            commits = commits_per_second(Path(folder), given.seconds)
+            print(json.dumps({"place": place, "commits_per_second": round(commits, 1)}), flush=True)
+            path = given.file or Path(folder, "load.run")
+            if given.file is None:
+                ids = [f"row {number}" for number in range(40_000)]
+                SessionFile.start(path, ids, ACTIONS, UCB1(), seed=1).close()
+            for clients in given.clients:
+                with SessionFile.open(path) as file:
+                    before = file.issued
+                with Server(path) as server, hello_world() as (port, process):
+                    assert server.process is not None
+                    rates = (
+                        Rates(server.port, server.process.pid, clients),
+                        Rates(port, process, clients),
+                    )
+                    with export_loops(server.url, given.export):
+                        asyncio.run(alternate(list(rates), given.seconds))
+                    status = Path(f"/proc/{server.process.pid}/status").read_text()
+                    memory = int(status.partition("VmHWM:")[2].split()[0]) // 1024
+                ours, other = (one.report() for one in rates)
+                rate = ours["requests_per_second"]
+                line = {
+                    "place": place,
+                    "clients": clients,
+                    **ours,
+                    "hello_world": other,
+                    "ratio_to_hello_world": round(rate / other["requests_per_second"], 3),
+                    "ratio_to_commits": round(rate / commits, 2),
+                    "peak_mb": memory,
+                    **checked(path, rates[0].received, before),
+                }
+                print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conftest import SOURCE
+from conftest import HANGS, SOURCE
 from tombola import UCB1
 from tombola import _files as files
 from tombola.errors import SessionError
@@ -358,3 +359,16 @@ def test_another_object_for_the_file_keeps_the_locks(ahead: bool, tmp_path: Path
             printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert printed == "database is locked\n"
     assert issued(path) == 1
+
+
+def test_reader_of_all_rows_does_not_hold_up_writers(tmp_path: Path) -> None:
+    """An export reads the ids by a connection of its own, a few in a transaction."""
+    with start(tmp_path / "my.run") as run:
+        ids = run.each_id()
+        first = next(ids)
+        done: list[int] = []
+        writer = threading.Thread(target=lambda: done.append(run.next()[0].ticket))
+        writer.start()
+        writer.join(HANGS)
+        assert done == [1]
+        assert sorted([first, *ids], key=int) == [str(number) for number in range(30)]

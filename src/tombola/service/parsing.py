@@ -80,8 +80,8 @@ class CheckedRequest(NamedTuple):
     def key(self) -> str:
         """The idempotency key of form or header; random without one, 422 if malformed."""
         # A request without a key cannot be repeated; it still needs a lease that names the worker.
-        header = self.http.headers.get("idempotency-key", secrets.token_urlsafe(12))
-        key: str = self.fields.get("key", header)
+        header = self.http.headers.get("idempotency-key")
+        key: str = self.fields.get("key", secrets.token_urlsafe(12) if header is None else header)
         if not 1 <= len(key) <= MAX_KEY_LENGTH or not key.isprintable():
             raise invalid_value(
                 "key", f"1 to {MAX_KEY_LENGTH} printable characters", key, "change it"

@@ -19,7 +19,7 @@ import secrets
 import shlex
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -588,6 +588,12 @@ class SessionFile(WorkFile[Session]):
         )
         return session
 
+    def _kernels_for(self, events: int) -> AbstractContextManager[None]:
+        """Return the context in which a session is made that replays so many events."""
+        replay = Workload.of_rounds(events / 2, len(self.names)).seconds
+        is_short = self.interpreted and not self.learner.plans and replay < _COMPILER_LOAD_SECONDS
+        return interpreted() if is_short else nullcontext()
+
     def _features_of(self, round_: Any) -> list[float] | None:
         """Return the features of the row of a round; None without any."""
         if not self.feature_names or type(round_) is not int or not 1 <= round_ <= self.horizon:
@@ -607,11 +613,7 @@ class SessionFile(WorkFile[Session]):
         session = self._session
         if session is None:
             snapshot = None if self._ignores_snapshot else self._read_snapshot()
-            replay = Workload.of_rounds(self._log.unread_count / 2, len(self.names)).seconds
-            is_short = (
-                self.interpreted and not self.learner.plans and replay < _COMPILER_LOAD_SECONDS
-            )
-            with interpreted() if is_short else nullcontext():
+            with self._kernels_for(self._log.unread_count):
                 session = self._restart()
             if snapshot is not None:
                 self._restore(session, *snapshot)
@@ -664,7 +666,8 @@ class SessionFile(WorkFile[Session]):
         cells = cells.copy()
         end = OUTCOME_START + self.feedback_model.outcome_width
         cells[number, OUTCOME_START:end] = outcome
-        again = self._session = self._new_session()
+        with self._kernels_for(len(history) - position):
+            again = self._session = self._new_session()
         again.ticket_table.cells = table
         runner = again._live.runner
         if state is not None:
