@@ -276,7 +276,7 @@ def audit(
         labels of people, with ids, for some rows. They count in the random order of the seed
         (`JudgeAudit.next_rows`). None: no judge.
     looks: with a judge: "any" number of looks at the labels, or 1, planned at `labels` labels,
-        which are 0 or 1. One look takes about half of the labels.
+        which are 0 or 1. For the same chance of an answer it takes about half of the labels.
     labels: the number of labels of one planned look, fixed before the first label.
     ignore_rows: ids of rows to leave out, such as Total; "none" for none.
     sheet: the sheet of an Excel file.
