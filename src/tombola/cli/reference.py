@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tombola.cli.options import Json
-from tombola.cli.printing import show
+from tombola.cli.printing import show, show_cells
 
 
 def learners(as_json: Json = False) -> None:
@@ -19,13 +19,9 @@ def learners(as_json: Json = False) -> None:
         typer.echo(json.dumps([entry._asdict() for entry in entries]))
         return
     for feedback, group in groupby(entries, key=lambda entry: entry.feedback):
-        show(f"\nFeedback: {feedback}")
-        for entry in group:
-            show(
-                f"  {entry.signature}{'  [regret bound proved]' if entry.proved else ''}", soft=True
-            )
-            show(entry.summary, indent=6)
-    show("\nWith parameters:")
+        rows = [(entry.signature, "proved" if entry.proved else "–") for entry in group]
+        show_cells((feedback, "regret bound"), rows)
+    show("With parameters; summaries are in the output of --json:")
     show("  tombola compare losses.csv --losses --learners 'UCB2(alpha=.3),Exp3'", soft=True)
     show("A learner of your own (see CONTRIBUTING.md):")
     show("  tombola compare losses.csv --losses --learners mine.py:MyLearner", soft=True)

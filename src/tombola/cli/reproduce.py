@@ -12,7 +12,7 @@ import typer
 
 from tombola._formatting import plural, written_line
 from tombola.cli.options import CORES, Json, Seeds, Workers, split_commas
-from tombola.cli.printing import show
+from tombola.cli.printing import show, show_cells
 from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ def _list_claims(*, as_json: bool) -> None:
         facts = [{field: str(getattr(claim, field)) for field in fields} for claim in CLAIMS]
         typer.echo(json.dumps(facts))
         return
-    for claim in CLAIMS:
-        show(f"{claim.name}  ({claim.source}; expected: {claim.expected})", soft=True)
-        show(claim.statement, indent=4)
-    show("\nCheck one claim:")
+    rows = [(claim.name, claim.source.split(" (")[0], claim.expected) for claim in CLAIMS]
+    show_cells(("claim", "source", "expected"), rows)
+    show("The statement of a claim, and its check:")
+    show(f"  tombola cite {CLAIMS[0].name}", soft=True)
     show(f"  tombola reproduce --claims {CLAIMS[0].name}", soft=True)
 
 
