@@ -222,3 +222,14 @@ def test_verify_finds_a_changed_event_before_the_snapshot(tmp_path: Path) -> Non
         assert run.issued > 0, "the events before a snapshot are not read"
         with pytest.raises(SessionError, match="event 2 has changed"):
             run.verify()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are of POSIX")
+def test_snapshot_is_as_private_as_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "my.run"
+    with start(path) as run:
+        path.chmod(0o600)
+        play(run, "ucb", 30, random.Random(1))
+    assert snapshot.snapshot_path(path).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "cache" / "snapshots" / "key").stat().st_mode & 0o777 == 0o600
+    assert {file.name for file in tmp_path.iterdir()} == {"my.run", "my.run-snapshot", "cache"}

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from tombola._files import default_cache_dir, write_atomic
+from tombola._files import default_cache_dir
 from tombola.engine.provenance import environment
-from tombola.errors import FileError
 
 _KEY_BYTES = 32
 _SIGNATURE_BYTES = 32
@@ -45,9 +44,12 @@ def write_snapshot(path: Path, number: int, digest: bytes, parts: Mapping[str, A
         content.append(data)
     header = {"at": [number, digest.hex()], "environment": environment(), "parts": names}
     body = b"".join([json.dumps(header).encode(), b"\n", *content])
-    # The folder may be full or read-only; the log has everything.
-    with suppress(FileError, OSError):
-        write_atomic(snapshot_path(path), _sign(_key(), body) + body)
+    # The folder may be full or read-only; the log has everything. A part of a file, as a loss of
+    # power leaves it, does not fit its signature.
+    with suppress(OSError):
+        mode = os.stat(path).st_mode & 0o777
+        signature = _sign(_key(), body)
+        _replace(snapshot_path(path), mode, signature, body)
 
 
 def read_snapshot(path: Path) -> tuple[int, bytes, dict[str, Any]] | None:
@@ -61,7 +63,7 @@ def read_snapshot(path: Path) -> tuple[int, bytes, dict[str, Any]] | None:
         header = json.loads(content[_SIGNATURE_BYTES:at])
         if header["environment"] != environment():
             return None
-    except (FileError, OSError, ValueError):
+    except (OSError, ValueError):
         return None
     parts: dict[str, Any] = {}
     for name, (dtype, shape, size) in header["parts"].items():
@@ -84,8 +86,18 @@ def _key() -> bytes:
         if len(key) == _KEY_BYTES:
             return key
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"key-{secrets.token_hex(8)}")
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(secrets.token_bytes(_KEY_BYTES))
-    os.replace(part, path)
+    _replace(path, 0o600, secrets.token_bytes(_KEY_BYTES))
     return path.read_bytes()
+
+
+def _replace(path: Path, mode: int, *parts: bytes) -> None:
+    """Replace a file; nobody who may not read the new one can read a part of it."""
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(part, flags, mode), "wb") as file:
+            file.writelines(parts)
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
