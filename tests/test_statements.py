@@ -6,7 +6,9 @@ import typing
 
 import pytest
 
+from tombola.racing import Race
 from tombola.statements import (
+    NO_SECOND_CALL,
     READINGS,
     VERDICTS,
     Conclusion,
@@ -14,6 +16,7 @@ from tombola.statements import (
     Quantity,
     Relation,
     Statement,
+    bound_text,
 )
 
 CONCLUSIONS = [
@@ -104,3 +107,31 @@ def test_ranks_name_the_order_of_ties() -> None:
 def test_exit_status_of_verdicts() -> None:
     statuses = [Statement(verdict, "recorded").exit_status for verdict in VERDICTS]
     assert statuses == [0, 0, 1, 3, 3, 3]
+
+
+@pytest.mark.parametrize("bound", [0.123449, 0.12341, -0.98765, 3.00004, 1e-7, 12345.6, 0.25, 0.0])
+def test_bounds_are_rounded_away_from_the_claim(bound: float) -> None:
+    """A bound rounded to the nearest number would say a little more than was proved."""
+    low, high = float(bound_text(bound, up=False)), float(bound_text(bound, up=True))
+    tolerance = 1e-9 * max(1.0, abs(bound))
+    assert low - tolerance <= bound <= high + tolerance
+    assert high - low <= 2e-3 * max(abs(bound), 1e-3)
+
+
+def test_expected_answers_exclude_a_second_call() -> None:
+    """A call made again is a second draw that favours fast answers."""
+    statements = {
+        answers: Race("ab", 4, seed=1, answers=answers).statement for answers in ("random", "fixed")
+    }
+    assert statements["random"].condition == NO_SECOND_CALL
+    assert statements["fixed"].condition == ""
+    claim = Conclusion("best", ("a",), field=2)
+    said = Statement("proved", "expected", (claim,), condition=NO_SECOND_CALL)
+    assert f"with probability 0.95 or more, {NO_SECOND_CALL}" in str(said)
+
+
+def test_capital_only_where_no_name_begins_the_sentence() -> None:
+    """ "B is the best" is about another candidate than "b is the best"."""
+    best = Statement("proved", "beyond", (Conclusion("best", ("b",), field=2),))
+    assert best.full.startswith("b is the best")
+    assert Statement("running", "beyond").full.startswith("Open: nothing is proved yet")

@@ -367,3 +367,13 @@ def test_money_prices_of_one_resource_are_the_dual_prices() -> None:
             dual_prices(rewards, costs, rate), abs=1e-7
         )
     assert _money_prices(rewards, costs, np.array([np.inf])).tolist() == [0.0]
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("price", "tries"), [(0.5, True), (0.9, False)])
+def test_thrifty_lp_plans_no_trial_that_does_not_pay(price: float, tries: bool) -> None:
+    """The plan follows the price of a trial: an action never tried is left out if it is too dear."""
+    state = state_after_trials(UNLIKE, 0.3, price)
+    state.chosen[1:3] = 40.0
+    ThriftyLP().plan(state, np.array([0.3 * 400]), np.ones(4), np.zeros(4, np.uint64))
+    assert bool(state.played[3] > 1e-9) is tries

@@ -37,6 +37,7 @@ class Count:
     """Races, sentences, wrong races and wrong certainties of a scenario."""
 
     races: float = 0.0
+    played: int = 0
     sentences: int = 0
     wrong: float = 0.0
     wrong_certain: int = 0
@@ -45,6 +46,7 @@ class Count:
 
     def add(self, other: "Count", weight: float = 1.0) -> None:
         self.races += weight
+        self.played += 1
         self.sentences += other.sentences
         self.wrong += weight * (other.wrong > 0)
         self.decided += weight * other.decided

@@ -133,6 +133,20 @@ def _guard_stakes(risk: float, differences: Floats) -> Floats:
     return Guard(risk).stakes(differences, differences).probabilities
 
 
+def _twin_stakes(risk: float, differences: Floats) -> Floats:
+    """Return the stakes by their formula in docs/theory/context.md, row by row."""
+    capital = risk
+    gain, squares = 5.0, 10.0
+    stakes = []
+    for difference in differences:
+        stake = min(1.0, min(max(gain / squares, 0.02), 0.5) * capital)
+        stakes.append(max(stake, 0.0))
+        capital += stakes[-1] * difference
+        gain += difference
+        squares += difference * difference
+    return np.array(stakes)
+
+
 class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=("allowed",)):
     """Loss of a guarded router above the safe learner, for hostile routers.
 
@@ -159,21 +173,26 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
         generator = np.random.default_rng(seed)
         for risk in (0.5, 1.0, 3.0):
             excess = 0.0
+            distance = 0.0
             for _ in range(unit["repetitions"]):
                 differences = _hostile(unit["router"], generator)
-                lost = -np.cumsum(self.stakes(risk, differences) * differences)
+                stakes = self.stakes(risk, differences)
+                lost = -np.cumsum(stakes * differences)
                 excess = max(excess, float(lost.max()))
-            yield {**unit, "risk": risk, "excess": excess}
+                twin = _twin_stakes(risk, differences)
+                distance = max(distance, float(np.abs(stakes - twin).max()))
+            yield {**unit, "risk": risk, "excess": excess, "distance": distance}
 
     def verdict(self, rows: Rows) -> Verdict:
         above = max(row["excess"] - self.allowed(row["risk"]) for row in rows)
         most = max(row["excess"] / row["risk"] for row in rows)
+        distance = max(row["distance"] for row in rows)
         measured = (
-            f"at most {most:.2f} of the risk, in {self.sample_size(rows):,} plays of {_ROUNDS} rows"
+            f"at most {most:.2f} of the risk, in {self.sample_size(rows):,} plays of {_ROUNDS} rows; "
+            f"stakes are those of the formula up to {distance:.1g}"
         )
-        return self.verdict_from(
-            [exact(above <= ROUNDING)], measured, "Σ p a + (1 − p) b ≤ Σ b + ε"
-        )
+        checks = [exact(above <= ROUNDING), exact(distance <= ROUNDING)]
+        return self.verdict_from(checks, measured, "Σ p a + (1 − p) b ≤ Σ b + ε")
 
     def sample_size(self, rows: Rows) -> int:
         return sum(row["repetitions"] for row in rows)
@@ -198,6 +217,12 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
                 "stakes": lambda risk, differences: _guard_stakes(risk + 1.0, differences)
             },
             "half the risk promised": {"allowed": lambda risk: risk / 2},
+            "stakes times 1.5": {
+                "stakes": lambda *play: np.minimum(1.0, 1.5 * _guard_stakes(*play))
+            },
+            "risk times 2": {
+                "stakes": lambda risk, differences: _guard_stakes(2.0 * risk, differences)
+            },
         }
 
 

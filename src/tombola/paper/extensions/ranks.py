@@ -17,7 +17,7 @@ import numpy as np
 from tombola._types import Floats, Integers, Seed
 from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.lab.exact import compositions, count_orders
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.paper.rows import Row, Rows, distinct, levels, matching
@@ -25,6 +25,7 @@ from tombola.paper.source_faults import SourceFault
 from tombola.racing.rules.pair_bets import pair_weights
 from tombola.racing.rules.ranks import Ranks, n_pairs
 from tombola.ranking import rank
+from tombola.ranking._rank import _Clusters
 from tombola.ranking.report import ProvedOrder, ReadingName
 from tombola.report.chart import Chart
 
@@ -185,6 +186,11 @@ def _worst_pair(rule: Ranks, differences: Integers, steps: int) -> tuple[float, 
     return worst, math.comb(length + types - 1, types - 1)
 
 
+def _cluster_of_rank(rows: Floats) -> Floats:
+    """Return what `rank` bets on for the rows of one cluster, shape (1, k)."""
+    return _Clusters.of([0] * len(rows), rows, None).sums
+
+
 class RankSets(Extension, name="ranks", expected="holds"):
     """Probability of a wrong claim about the order of candidates.
 
@@ -204,7 +210,8 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     rule: Callable[..., Ranks] = component(Ranks)
     # From the rows of a cluster, which are sampled together, to the rows that are bet on.
-    cluster: Callable[[Floats], Floats] = component(lambda rows: rows.mean(axis=0, keepdims=True))
+    cluster: Callable[[Floats], Floats] = component(_cluster_of_rank)
+    share: Callable[[float], float] = component(unchanged)  # from the level to that of the rule
     reading: ReadingName = "beyond"
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -255,7 +262,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
             # A wrong claim needs a wrong pair: add the probabilities of the pairs, each at its
             # share of the level.
             steps = 3 if case.endswith("thirds") else 1
-            rule = self.rule(2, rows, rows, level / n_pairs(k))
+            rule = self.rule(2, rows, rows, self.share(level) / n_pairs(k))
             worst_pair, cases = _worst_pair(rule, np.arange(-steps, steps + 1), steps)
             probability = n_pairs(k) * worst_pair
         else:
@@ -263,7 +270,23 @@ class RankSets(Extension, name="ranks", expected="holds"):
             probability, cases = self._tree(
                 case, _row_types(k, steps), steps, rows, level
             ).worst_pool()
-        return [{**unit, "probability": probability, "ratio": probability / level, "cases": cases}]
+        ratio = probability / level
+        row = {**unit, "probability": probability, "ratio": ratio, "cases": cases}
+        return [{**row, "spent": self._spent(case, k, rows, level)}]
+
+    def _spent(self, case: str, k: int, rows: int, level: float) -> float:
+        """Return the share of the level that the thresholds spend: pairs over the wealth that decides.
+
+        On few rows the error is far below the level, and would not show a wrong one.
+        """
+        if case == "sample":
+            table = np.eye(max(rows, k))[:, :k]
+            reading = rank(
+                table, kind="losses", level=self.share(level), reading="recorded"
+            ).reading()
+            return float(n_pairs_of(k) / reading.goal / level)
+        rule = self.rule(k, rows, rows, self.share(level))
+        return float(n_pairs_of(k) / rule.state.threshold / level)
 
     def _tree(self, case: str, types: Integers, steps: int, length: int, level: float) -> _Tree:
         branches = [kind[None, :] / steps for kind in types]
@@ -276,7 +299,8 @@ class RankSets(Extension, name="ranks", expected="holds"):
             ]
         n = length * len(branches[0])
         population = math.inf if case == "running sample" else n
-        return _Tree(self.rule(types.shape[1], n, population, level), branches, types, length)
+        rule = self.rule(types.shape[1], n, population, self.share(level))
+        return _Tree(rule, branches, types, length)
 
     def _wrong_on_sample(self, law: Integers, n: int, level: float) -> float:
         """Return P(a wrong claim of `rank`) on n independent rows of a law."""
@@ -285,7 +309,11 @@ class RankSets(Extension, name="ranks", expected="holds"):
         # The test of answers that are declared right or wrong does not depend on the order of rows.
         for sample in itertools.combinations_with_replacement(range(len(law)), n):
             ranking = rank(
-                law[list(sample)], kind="losses", level=level, reading=self.reading, binary=True
+                law[list(sample)],
+                kind="losses",
+                level=self.share(level),
+                reading=self.reading,
+                binary=True,
             )
             before = ranking.reading().before
             if (before & ~ahead).any():
@@ -303,7 +331,9 @@ class RankSets(Extension, name="ranks", expected="holds"):
             f"largest P(wrong claim) / level: {shares}; {cases:,} pools and laws, all "
             "orders and samples"
         )
-        return self.verdict_from([exact(max(worst.values()) <= 1.0 + ROUNDING)], measured, "level")
+        spent = max(row["spent"] for row in rows)
+        checks = [exact(max(worst.values()) <= 1.0 + ROUNDING), exact(spent <= 1.0 + ROUNDING)]
+        return self.verdict_from(checks, f"{measured}; thresholds spend {spent:.2f}", "level")
 
     def chart(self, rows: Rows) -> Chart:
         on_list = [row for row in rows if "sample" not in row["case"]]
@@ -323,6 +353,8 @@ class RankSets(Extension, name="ranks", expected="holds"):
             "pairs reused after a look": {"rule": _ReusedPairs},
             "rows of a cluster as independent": {"cluster": lambda rows: rows},
             "recorded answers for rows like these": {"reading": "recorded"},
+            "level times 1.5": {"share": lambda level: min(1.5 * level, 0.99)},
+            "level times 2": {"share": lambda level: min(2.0 * level, 0.99)},
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
@@ -332,6 +364,11 @@ class RankSets(Extension, name="ranks", expected="holds"):
             ),
             "one hypothesis": SourceFault("racing.rules.ranks:n_pairs", "k * (k - 1) // 2", "1"),
         }
+
+
+def n_pairs_of(k: int) -> int:
+    """Return the number of pairs of k candidates, counted one by one."""
+    return sum(1 for _ in itertools.combinations(range(k), 2))
 
 
 def _laws(k: int) -> Iterator[Integers]:
