@@ -477,7 +477,7 @@ class Statement:
             names = join_names(first.subject, limit=3)
             title = {
                 "best": f"The best: {names}",
-                "within": f"Within {first.amount:g} of the best: {names}",
+                "within": f"Within {bound_text(first.amount, up=True)} of the best: {names}",
                 "order": f"In order: {names}",
             }.get(
                 first.relation,

@@ -36,6 +36,7 @@ from tombola.statements import (
     Quantity,
     Statement,
     Verdict,
+    bound_text,
 )
 from tombola.tables.columns import Column, Columns
 from tombola.tables.detect import Roles, detect, detect_names, find_action_column
@@ -187,7 +188,7 @@ class BestColumn(Result):
             statement=self.statements[0],
             facts=(
                 ("best", self.best),
-                ("within", f"{self.within:.4g}"),
+                ("within", bound_text(self.within, up=True)),
                 ("evidence", certificate.method),
                 *size_facts(certificate.rounds, certificate.population, certificate.level),
             ),
