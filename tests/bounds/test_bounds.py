@@ -503,3 +503,15 @@ def test_sums_in_constant_time_equal_sums(count: int) -> None:
 
 def test_simulation_bound_takes_logarithmic_time() -> None:
     assert bounds.simulation(10**15, 2) < 10**9
+
+
+def test_leader_may_gain_by_a_delay() -> None:
+    """Both orders of two rows: regret 1/2 without delay and 0 with it, so no bound holds for both."""
+    regrets = []
+    for delay in (0, 1):
+        pools = [Pool([[0.0, 1.0], [1.0, 0.0]]), Pool([[1.0, 0.0], [0.0, 1.0]])]
+        plays = [
+            play(FollowTheLeader(), pool, order="given", delay=delay, seed=0) for pool in pools
+        ]
+        regrets.append(sum(trace.loss for trace in plays) / 2 - 1.0)
+    assert regrets == [0.5, 0.0]

@@ -378,8 +378,8 @@ class Thrifty(Learner):
     Where FrugalUCB's index with scale .7 prefers another action, losses and switch are charged to
     an exploration budget; once that is spent, the index decides. So for every pool in random order
     without delay its regret, with the price of its switches, is at most `bounds.thrifty`, of order
-    sqrt(k T) + price k ln T for k actions and T rounds. The bound is trivial (equal to T) below
-    about T = 500 for two actions, 1,700 for five and 3,400 for ten.
+    sqrt(k T) + price k ln T for k actions and T rounds. At price 0 the bound is trivial (equal to
+    T) below about T = 470 for two actions, 1,600 for five and 3,290 for ten.
 
     With two actions and at most 5,000 rounds, the index with scale 1 (.8 at a price of 1 or more)
     and 4 R in place of R decides once 20 losses of each were seen: otherwise an unlucky action is
