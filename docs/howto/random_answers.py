@@ -37,9 +37,11 @@ play({name: agents[name] for name in ("v5", "v6")}, 4, max_calls=1500)
 rng = np.random.default_rng(5)
 lines = ["model,question,run,score"]
 for name, column in agents.items():
-    for question in range(200):
-        for run in range(1, 6):
-            lines.append(f"{name},q{question},{run},{int(rng.random() < right[question, column])}")
+    lines += [
+        f"{name},q{question},{run},{int(rng.random() < right[question, column])}"
+        for question in range(200)
+        for run in range(1, 6)
+    ]
 with tempfile.TemporaryDirectory() as folder:
     table = Path(folder) / "runs.csv"
     table.write_text("\n".join(lines))
