@@ -12,7 +12,9 @@ import json
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -59,20 +61,20 @@ def go(read):
 
 def write_tables(folder: Path, megabytes: int) -> tuple[Path, Path]:
     """Write the table as CSV and as Parquet; return the paths."""
-    import pyarrow
-    import pyarrow.csv
-    import pyarrow.parquet
-
+    # Without stubs.
+    arrow: Any = import_module("pyarrow")
+    arrow_csv: Any = import_module("pyarrow.csv")
+    parquet: Any = import_module("pyarrow.parquet")
     rows = megabytes * 10**6 // LINE
     rng = np.random.default_rng(1)
     columns = {f"model{at}": rng.random(rows) for at in range(CANDIDATES)}
-    table = pyarrow.table({"id": [f"row {row}" for row in range(rows)], **columns})
+    table = arrow.table({"id": [f"row {row}" for row in range(rows)], **columns})
     paths = folder / "table.csv", folder / "table.parquet"
     with paths[0].open("wb") as file:
         file.write((",".join(table.column_names) + "\n").encode())
-        plain = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
-        pyarrow.csv.write_csv(table, file, plain)
-    pyarrow.parquet.write_table(table, paths[1])
+        plain = arrow_csv.WriteOptions(include_header=False, quoting_style="none")
+        arrow_csv.write_csv(table, file, plain)
+    parquet.write_table(table, paths[1])
     return paths
 
 

@@ -2,7 +2,10 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace as Of
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from conftest import HANGS
 from tombola import gate
 from tombola.cli.app import app
 from tombola.errors import TableError
@@ -229,6 +233,31 @@ def test_options_about_columns_are_rejected(tmp_path: Path) -> None:
     lm_eval(tmp_path, "a")
     with pytest.raises(TableError, match=r"no options about columns .* got by"):
         read_table(tmp_path, by="topic")
+
+
+@pytest.mark.full
+@pytest.mark.skipif(find_spec("inspect_ai") is None, reason="inspect_ai is not installed")
+def test_real_logs_of_inspect_ai_are_joined_only_if_rows_agree(
+    tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    """The real package with a mock model: a new prompt is the same row, other data are not."""
+    script = Path(__file__).parent / "inspect_runs.py"
+    words = [sys.executable, "-W", "ignore", str(script), str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=HANGS, check=False)
+    assert done.returncode == 0, done.stderr
+    logs = {
+        name: next((tmp_path / name).iterdir()) for name in ("old", "new", "data", "task", "error")
+    }
+    parsed = read_logs([logs["old"], logs["new"]])
+    assert parsed.values.tolist() == [[row % 2, row % 2] for row in range(6)]
+    assert (parsed.kind, parsed.unit) == ("scores", "match")
+    assert "another input in task 'sums'" in refused([logs["old"], logs["data"]], one_sentence)
+    assert "'products' of 'mockllm/task'" in refused([logs["old"], logs["task"]], one_sentence)
+    assert "got status 'error'" in refused([logs["old"], logs["error"]], one_sentence)
+    unfinished = read_logs([logs["old"], logs["error"]], ReadOptions(unfinished=True))
+    assert unfinished.first_missing is not None
+    renamed = logs["old"].rename(tmp_path / "answers.bin")
+    assert read_table(renamed).pool.rows == 6
 
 
 # --- Every Eval Ever ---
