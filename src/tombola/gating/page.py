@@ -40,7 +40,7 @@ def gate_page(
         title=title,
         lead=result.header + ".",
         answer=Answer.from_statement(result.statement, command=command)._replace(
-            tag=result.tag, heading=result.claim_line()
+            tag=result.tag, heading=result.heading
         ),
         facts=facts,
         bands=[_band(result, comparison, reach) for comparison in comparisons],

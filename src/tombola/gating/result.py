@@ -360,6 +360,12 @@ class GateResult:
         return "; ".join(texts)
 
     @property
+    def heading(self) -> str:
+        """The verdict in words, with a capital unless it begins with a name."""
+        text = self.claim_line()
+        return f"T{text[1:]}" if text.startswith("these rows ") else text
+
+    @property
     def shared_level_text(self) -> str:
         """Which claims share the level; "" if there is only one comparison."""
         if self.reading == "recorded" and self.race is None:

@@ -26,7 +26,7 @@ def to_markdown(result: GateResult, title: str = "", command: str = "") -> str:
         f"<!-- tombola-gate:{name} -->",
         f"### {_SIGNS[result.tag]} {_text(title) or 'Gate'}: {result.tag.lower()}",
         "",
-        f"{_text(_claim(result))}.",
+        f"{_text(result.heading)}.",
         "",
         *_table(result),
         "",
@@ -43,12 +43,6 @@ def to_markdown(result: GateResult, title: str = "", command: str = "") -> str:
     words = f"<code>{_text(command)}</code> · " if command else ""
     lines.append(f"<sub>{words}tombola {__version__} · exit status {result.exit_code}</sub>")
     return "\n".join(lines) + "\n"
-
-
-def _claim(result: GateResult) -> str:
-    """Return the verdict in words, with a capital unless it begins with a name."""
-    text = result.claim_line()
-    return f"T{text[1:]}" if text.startswith("these rows ") else text
 
 
 def _table(result: GateResult) -> list[str]:
