@@ -372,3 +372,6 @@ def test_reader_of_all_rows_does_not_hold_up_writers(tmp_path: Path) -> None:
         writer.join(HANGS)
         assert done == [1]
         assert sorted([first, *ids], key=int) == [str(number) for number in range(30)]
+        header = read_header(tmp_path / "my.run")
+        assert run._log._rows("PRAGMA user_version") == [(5,)], "the log is still announced"
+        assert header == Header(is_ahead=True, format=5)

@@ -123,6 +123,8 @@ class EventLog:
         self._is_writing = False
         # Whether this object writes ahead, and whether the log still belongs to the file.
         self._is_ahead = False
+        # Whether the log beside the file is left to the object that writes it.
+        self.only_reads = False
         self._is_followed = True
         self._rejected: SessionError | None = None
         self._lock = RLock()
@@ -367,7 +369,8 @@ class EventLog:
         with self._lock:
             # A closed connection, a file that only may be read, or one in use: it stays as it is.
             with suppress(sqlite3.Error):
-                self._rest()
+                if not self.only_reads:
+                    self._rest()
             self._connection.close()
             self._main.close()
 

@@ -517,6 +517,7 @@ class SessionFile(WorkFile[Session]):
         writers go on.
         """
         with closing(EventLog.open(self.path, "SessionFile", "session")) as log:
+            log.only_reads = True
             for first in range(1, self.horizon + 1, _IDS_AT_A_TIME):
                 places = range(first, min(self.horizon, first + _IDS_AT_A_TIME - 1) + 1)
                 with log.reading():
