@@ -87,15 +87,20 @@ def draw_chart(
     small = axes is None and size is not None and _checked_size(size)[0] < _SMALL_WIDTH
     axes = _axes_for(axes, size)
     length = _MAX_LABEL_LENGTH if small else _label_length(axes)
+    ends = [point.x for point in chart.points]
     for point in chart.points:
         colour = COLOURS[0] if point.labelled else REFERENCE_COLOUR
+        # In the right half a label stands to the left of its point, where there is room.
+        is_right = point.x > (min(ends) + max(ends)) / 2
         axes.plot(point.x, point.y, color=colour, marker="o", markersize=4, linewidth=0)
         if point.labelled:
             axes.annotate(
                 _short_name(point.name, length),
                 (point.x, point.y),
-                xytext=(5, 5),
+                xytext=(-5, -5) if is_right else (5, 5),
                 textcoords="offset points",
+                ha="right" if is_right else "left",
+                va="top" if is_right else "bottom",
                 fontsize=9,
                 color=INK_COLOUR,
                 parse_math=False,
