@@ -20,7 +20,7 @@ import numpy as np
 import tombola
 from statements.harness import Count
 from statements.parsing import SLACK, is_wrong, parse_text
-from tombola.errors import ParameterError
+from tombola.errors import ParameterError, TableError
 from tombola.gating import gate
 from tombola.learners import UCB1, Exp3, Hedge
 from tombola.policies import certify_rows
@@ -130,7 +130,7 @@ def statements_of(make: Callable[..., Any], *args: Any, **options: Any) -> list[
     """Return the statements of a result; none if it refuses, such as with too few rows."""
     try:
         result = make(*args, **options)
-    except ParameterError:
+    except (ParameterError, TableError):
         return []
     return list(getattr(result, "statements", None) or (result.statement,))
 
