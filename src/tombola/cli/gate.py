@@ -156,6 +156,13 @@ def gate(
             help="Read an evaluation log of a run that was cancelled, or ended in an error.",
         ),
     ] = False,
+    candidates: Annotated[
+        str, typer.Option(help="One table: the columns that are versions; commas between.")
+    ] = "",
+    ignore: Annotated[str, typer.Option(help="Columns to ignore; commas between.")] = "",
+    ignore_rows: Annotated[
+        str, typer.Option(help="Ids of rows to ignore, such as Total; or first, last, none.")
+    ] = "",
     version_column: Annotated[
         str, typer.Option("--action-column", help="The column that names the version of a line.")
     ] = "",
@@ -279,6 +286,9 @@ def gate(
             run_effects=run_effects,
             unfinished=unfinished,
             action=version_column,
+            candidates=parse_names(candidates),
+            ignore=parse_names(ignore),
+            ignore_rows=parse_names(ignore_rows),
         )
     command = shlex.join(["tombola", *sys.argv[1:]])
     if out is not None:

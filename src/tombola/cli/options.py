@@ -48,6 +48,10 @@ PageOrData = Annotated[
     typer.Option(help="HTML page to write, or .json with its data; an earlier one is replaced."),
 ]
 # Option --json: machines read the output instead of people.
+IgnoreRows = Annotated[
+    str,
+    typer.Option(help="Ids of rows of the list to ignore, such as Total; or first, last, none."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 # Option --by: answers are given for each group of rows too.
 By = Annotated[

@@ -27,6 +27,7 @@ from tombola.cli.options import (
     Better,
     By,
     Force,
+    IgnoreRows,
     Json,
     MakeSettings,
     MaxCost,
@@ -206,6 +207,7 @@ def start(
     ],
     file: _NewFile,
     column: _Column = "",
+    ignore_rows: IgnoreRows = "",
     known: _Known = None,
     history: _History = None,
     by: By = "",
@@ -217,12 +219,14 @@ def start(
     calls to make, `race record` takes their answers.
     """
     from tombola.tables.cells import read_row_list
+    from tombola.tables.to_pool import reading_line
     from tombola.worklists.known_answers import KnownTable
     from tombola.worklists.race_file import RaceFile
 
     names = parse_names(candidates, keep_blank=True)
-    row_list = read_row_list(rows, column or None)
-    known_table = None if known is None else KnownTable(known, names, column)
+    left_out = parse_names(ignore_rows)
+    row_list = read_row_list(rows, column or None, None, left_out)
+    known_table = None if known is None else KnownTable(known, names, column, left_out)
     race_settings = settings(names, None if known_table is None else known_table.kind)
     side, strata = _side_of_list(row_list, race_settings, known_table, history, column, by)
     with RaceFile.start(
@@ -235,10 +239,11 @@ def start(
     k = len(about.actions)
     show_result(
         {"file": str(file), "rows": about.rows, "race": chosen.to_json(), "pilot": pilot},
-        f"{file}: {k} candidates on {plural(about.rows, 'row')} in random order (seed "
+        reading_line(chosen.kind, chosen.unit, about.actions, str(file)),
+        f"{k} candidates on {plural(about.rows, 'row')} in random order (seed "
         f"{chosen.seed}), at most {plural(calls, 'call')}",
         f"ids: column {row_list.id_column}{other_id_text(row_list, column)}",
-        f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.",
+        f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}.",
         *_list_remarks(row_list, known_table, chosen, by),
         *filter(None, [pilot]),
         "The next calls to make:" if calls else "All answers are on file. The result:",
@@ -441,6 +446,7 @@ def run(
         typer.Option(help="Time limit of this run; the next one makes open calls again."),
     ] = None,
     column: _Column = "",
+    ignore_rows: IgnoreRows = "",
     known: _Known = None,
     history: _History = None,
     by: By = "",
@@ -501,7 +507,8 @@ def run(
                 "once per candidate."
             )
         evaluator.check()
-        known_table = None if known is None else KnownTable(known, commands, column)
+        left_out = parse_names(ignore_rows)
+        known_table = None if known is None else KnownTable(known, commands, column, left_out)
         # Statuses and run times are losses; the server has the direction of its race.
         stated = None if known_table is None else known_table.kind
         chosen = settings(
@@ -532,7 +539,7 @@ def run(
         if cap is not None and chosen.max_cost is not None and chosen.max_call_cost is None:
             # With --loss seconds the cost is the run time, and the cap bounds it.
             chosen = replace(chosen, max_call_cost=cap)
-        row_list = read_row_list(rows, column or None)
+        row_list = read_row_list(rows, column or None, None, parse_names(ignore_rows))
         side, strata = _side_of_list(row_list, chosen, known_table, history, column, by)
         remarks = _list_remarks(row_list, known_table, chosen, by)
         if other := other_id_text(row_list, column):

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola._formatting import note_line, plural
+from tombola._formatting import join_names, note_line, plural
 from tombola.cli.help import App
 from tombola.cli.options import (
     Force,
+    IgnoreRows,
     Json,
     LiveSeed,
     Page,
@@ -98,6 +99,7 @@ def start(
         str, typer.Option(help="Columns of free text to route by, such as prompts; commas between.")
     ] = "",
     id_column: Annotated[str, typer.Option("--id", "--column", help=ID_HELP)] = "",
+    ignore_rows: IgnoreRows = "",
     sheet: Annotated[str, typer.Option(help="The sheet of an Excel file.")] = "",
     losses: Annotated[bool, typer.Option("--losses", help="Outcomes: lower is better.")] = False,
     scores: Annotated[
@@ -140,6 +142,7 @@ def start(
     from tombola.tables import read_table
     from tombola.tables.cells import read_row_list
     from tombola.tables.features import features_of_list
+    from tombola.tables.to_pool import direction_text
     from tombola.units import parse_range
     from tombola.worklists.session_file import SessionFile
 
@@ -168,7 +171,7 @@ def start(
     chosen = parse_learner(
         learner or ("Routed" if routes else "Thrifty" if allowed is None else "ThriftyLP")
     )
-    row_list = read_row_list(table, id_column or None, sheet or None)
+    row_list = read_row_list(table, id_column or None, sheet or None, parse_names(ignore_rows))
     encoded = None
     if routes:
         encoded = features_of_list(row_list, parse_names(features), parse_names(text), str(table))
@@ -205,8 +208,8 @@ def start(
     low, high = about.range
     better = "higher" if kind == "scores" else "lower"
     lines = [
-        f"{file}: {plural(about.rows, 'row')} in random order (seed {seed}), {about.learner} on "
-        f"{', '.join(names)}",
+        f"{file}: {direction_text(kind)}. Actions: {join_names(names, limit=12)}.",
+        f"{plural(about.rows, 'row')} in random order (seed {seed}), {about.learner}",
         *([f"spends at most {', '.join(f'{amount:g}' for amount in budget)}"] if budget else []),
         *(
             note_line(note)

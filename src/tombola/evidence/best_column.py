@@ -38,12 +38,12 @@ from tombola.statements import (
     Verdict,
     bound_text,
 )
-from tombola.tables.columns import Column, Columns
+from tombola.tables.columns import PERCENT, Column, Columns, check_unique_names
 from tombola.tables.detect import Roles, detect, detect_names, find_action_column
 from tombola.tables.names import stated_direction
 from tombola.tables.options import ParsedTable, ReadOptions
 from tombola.tables.question import Question
-from tombola.tables.to_pool import Table
+from tombola.tables.to_pool import Table, reading_line
 from tombola.tables.unit_checks import parse_loss
 from tombola.units import Kind, Units
 
@@ -127,7 +127,9 @@ class BestColumn(Result):
 
     def blocks(self) -> list[Block]:
         """Return the statement, a forecast, the means of all columns, and notes."""
-        blocks: list[Block] = [self.statements[0].full, *self.remarks]
+        kind: Kind = "scores" if self.units.scores else "losses"
+        reading = reading_line(kind, self.units.unit, self.certificate.names)
+        blocks: list[Block] = [reading, self.statements[0].full, *self.remarks]
         if self.outcome == "undecided":
             more = self.forecast
             rest = "more rows than the list has"
@@ -150,6 +152,8 @@ class BestColumn(Result):
             "outcome": self.outcome,
             "requested_within": self.requested_within,
             "table": self.table,
+            "kind": "scores" if self.units.scores else "losses",
+            "candidates": list(self.certificate.names),
             **facts,
             "statement": self.statements[0].to_json(),
             "target": self.target,
@@ -559,13 +563,19 @@ def _find_columns(
     except QuestionError:
         raise
     except TableError:
-        # An invalid cell is an error of its row, once that is read.
+        # An invalid cell is an error of its row, once that is read; percent signs in some cells
+        # of a column are one of the table.
+        for column in () if table is None else table.columns:
+            if PERCENT in column.notations and len(column.notations) > 1:
+                raise
         roles = detect_names(header, options)
     if isinstance(roles, Question) and all("ids" in answer for _, answer in roles.answers):
         # Ids do not matter here.
         return _find_columns(source, options._replace(ids=roles.columns[0]))
     if isinstance(roles, Question):
         raise roles.about({"actions", "ignore", "kind"}).error()
+    if table is not None:
+        _check_cells(table, roles)
     names = [column.name for column in roles.candidates]
     notes = [] if roles.ids is None else [f"ids from column {roles.ids.name!r}"]
     costs = [name for columns in roles.costs.values() for name in columns.values()]
@@ -586,6 +596,18 @@ def _find_columns(
     remarks = [f"Note: {parsed.contradiction}"] if parsed.contradiction else []
     kind = parsed.require_direction()
     return [source.header.index(name) for name in names], kind, remarks, notes
+
+
+def _check_cells(table: Columns, roles: Roles) -> None:
+    """Raise TableError for doubled ids, and for percent signs in some cells of a column only."""
+    if roles.ids is not None:
+        check_unique_names(
+            table.source, roles.ids.labels, "ids must be different", "leave out the duplicates"
+        )
+    for column in roles.candidates:
+        if PERCENT in column.notations:
+            # Cells that are no numbers are errors of their rows.
+            table.numeric(column._replace(first_invalid=None))
 
 
 def _check_wide(table: Columns) -> None:

@@ -57,6 +57,9 @@ def gate(
     action: str = "",
     run_effects: bool = False,
     unfinished: bool = False,
+    candidates: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    ignore_rows: Sequence[str] = (),
     seed: int = 0,
 ) -> GateResult:
     """Decide whether new versions are not worse than an old one, from their finished scores.
@@ -84,6 +87,8 @@ def gate(
     ids, run, action: columns with the rows, the numbers of the runs, and the versions.
     run_effects: the answers of one run have a common cause, such as one seed; for "expected".
     unfinished: whether to read a log of a run that was cancelled, or ended in an error.
+    candidates: of one table, the columns that are versions. ignore, ignore_rows: columns, and ids
+        of rows, to leave out.
     seed: of the random orders of the test.
 
     ParameterError or TableError if something cannot be measured.
@@ -101,7 +106,18 @@ def gate(
         names = tuple(within)
     stated = kind if isinstance(kind, str) else None
     logs = LogOptions(kind=stated, unfinished=unfinished, option="metric")
-    roles = Roles(ids, run, action, names, by, clusters, logs)
+    roles = Roles(
+        ids,
+        run,
+        action,
+        names,
+        by,
+        clusters,
+        logs,
+        tuple(candidates),
+        tuple(ignore),
+        tuple(ignore_rows),
+    )
     versions = _versions(old, new, baseline, roles)
     check_same_rows(versions)
     base, *others = versions
@@ -450,7 +466,7 @@ def _notes(
     settings: Settings,
 ) -> list[str]:
     base = versions[0]
-    notes = []
+    notes = list(dict.fromkeys(note for version in versions for note in version.notes))
     if any(c.n_better == c.n_worse == 0 for c in comparisons):
         models = {version.model for version in versions}
         same = f"; all logs name the model {base.model}" if base.model and len(models) == 1 else ""

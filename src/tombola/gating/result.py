@@ -337,7 +337,9 @@ class GateResult:
     @property
     def header(self) -> str:
         """What was read: versions, rows, and the direction of the metrics."""
-        versions = len({comparison.version for comparison in self.comparisons}) + 1
+        names = [self.old, *dict.fromkeys(comparison.version for comparison in self.comparisons)]
+        versions = len(names)
+        listed = f" ({join_names(names)})"
         rows = {comparison.rows for comparison in self.comparisons}
         both = "both" if versions == 2 else "all"
         counts = plural(rows.pop(), "row") if len(rows) == 1 else f"{min(rows):,} or more rows"
@@ -347,8 +349,8 @@ class GateResult:
         }
         directions = [f"{name}: {word} is better" for name, word in better.items()]
         if self.race is not None:
-            return f"{versions} versions, {self.race.counts}; {', '.join(directions)}"
-        return f"{versions} versions, {counts} in {both}; {', '.join(directions)}"
+            return f"{versions} versions{listed}, {self.race.counts}; {', '.join(directions)}"
+        return f"{versions} versions{listed}, {counts} in {both}; {', '.join(directions)}"
 
     def claim_line(self) -> str:
         """Return the verdict in words, without population and probability."""

@@ -11,6 +11,8 @@ import numpy as np
 from tombola._formatting import join_names, option_text
 from tombola.errors import ParameterError, TableError
 from tombola.tables.columns import Column, Columns
+from tombola.tables.derived import without_summary_rows
+from tombola.tables.detect import ask_about_candidates
 from tombola.tables.formats import read_file
 from tombola.tables.formats.frames import read_frame
 from tombola.tables.formats.logs import (
@@ -39,6 +41,7 @@ class Roles(NamedTuple):
     ids, runs, versions: columns with the row, the number of the run and the version of a line.
     metrics: columns of scores. groups, clusters: columns that are kept as labels of the rows.
     logs: how to read evaluation logs; its metric is not used.
+    candidates, ignore, ignore_rows: columns that are versions, columns and rows that are none.
     """
 
     ids: str = ""
@@ -48,6 +51,9 @@ class Roles(NamedTuple):
     groups: str = ""
     clusters: str = ""
     logs: LogOptions = LogOptions(option="metric")
+    candidates: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    ignore_rows: tuple[str, ...] = ()
 
 
 @dataclass
@@ -58,6 +64,7 @@ class Version:
     kinds: metric -> direction that its name or log states.
     model: the model that a log names; "" if it names none.
     by_place: whether rows are numbered, since they have no ids.
+    notes: rows that sum up others, which were left out.
     logged: row -> an answer on it in a log, whose task and data other versions must share.
     """
 
@@ -67,6 +74,7 @@ class Version:
     kinds: dict[str, Kind | None] = field(default_factory=dict)
     model: str = ""
     by_place: bool = False
+    notes: tuple[str, ...] = ()
     logged: dict[str, LoggedAnswer] = field(default_factory=dict)
 
     def add(self, metric: str, row: str, score: float) -> None:
@@ -241,13 +249,28 @@ def _read_columns(source: Any, roles: Roles) -> Columns:
 
 
 def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False) -> list[Version]:
-    """Return the versions of a table; with `wide`, its columns of numbers are versions."""
+    """Return the versions of a table; with `wide`, its columns of numbers are versions.
+
+    QuestionError for a row, or a column of `wide`, that may be something else.
+    """
+    options = ReadOptions(
+        ids=roles.ids or None,
+        actions=list(roles.candidates) or None,
+        ignore=roles.ignore,
+        ignore_rows=roles.ignore_rows,
+    )
+    table, _, notes = without_summary_rows(table, options)
     labels = {
         column: table.find(column, option)
         for option, column in (("by", roles.groups), ("clusters", roles.clusters))
         if column
     }
-    free = [column for column in table.columns if column.name not in labels]
+    ignored = {name for pattern in roles.ignore for name in table.matching(pattern, "ignore")}
+    free = [
+        column
+        for column in table.columns
+        if column.name not in labels and column.name not in ignored
+    ]
     ids = _role(table, free, roles.ids, "ids", (*IDS,)) or next(
         (column for column in free if is_id_name(column.name) and column.name not in roles.metrics),
         None,
@@ -258,6 +281,8 @@ def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False
     versions = _role(table, free, roles.versions, "action", _VERSIONS)
     role_names = {column.name for column in (ids, runs, versions) if column is not None}
     values = _value_columns(table, [c for c in free if c.name not in role_names], roles, wide=wide)
+    if wide and versions is None:
+        values = _version_columns(table, values, options)
     texts = _texts(ids, table.rows)
     by_name: dict[str, Version] = {}
     seen: set[tuple[str, str, str]] = set()
@@ -282,7 +307,22 @@ def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False
             version.kinds[metric] = direction_of([column.name])[0]
             for label, own in labels.items():
                 version.labels.setdefault(label, {})[row] = own.labels[place].strip() or "(none)"
+    for version in by_name.values():
+        version.notes = tuple(notes)
     return list(by_name.values())
+
+
+def _version_columns(
+    table: Columns, columns: Sequence[Column], options: ReadOptions
+) -> list[Column]:
+    """Return the columns that are versions: stated, or certain; else QuestionError."""
+    if options.actions is not None:
+        names = [name for pattern in options.actions for name in table.matching(pattern, "actions")]
+        return [table.numeric(table.by_name[name]) for name in dict.fromkeys(names)]
+    question = ask_about_candidates(table, columns, options)
+    if question is not None:
+        raise question.about({"actions", "ignore"}).error()
+    return list(columns)
 
 
 def _role(

@@ -26,9 +26,23 @@ class KnownTable:
     column: the option --id, "" if it was left out.
     """
 
-    def __init__(self, path: Path, candidates: Iterable[str], column: str) -> None:
+    def __init__(
+        self,
+        path: Path,
+        candidates: Iterable[str],
+        column: str,
+        ignore_rows: Sequence[str] = (),
+    ) -> None:
         self.path = path
-        self.table = read_cells(path)
+        table = read_cells(path)
+        # Rows that are left out of a list need not be in the table of its answers.
+        labels = {*(cells[id_place(table, column or None)] for _, cells in table.rows)}
+        stated = [name for name in ignore_rows if name in labels or name == "none"]
+        if stated:
+            table = without_summary_line(table, id_place(table, column or None), stated)
+        # What is left are rows, also if one of them is called Total.
+        self._ignore_rows = ("none",) if stated else ()
+        self.table = table
         self._column = column
         names = set(candidates)
         self._used = tuple(
@@ -42,7 +56,9 @@ class KnownTable:
 
     def losses(self, candidates: Sequence[str], rows: Sequence[str], units: Units) -> Floats:
         """Return the answers as losses, shape (rows, candidates), NaN if blank."""
-        return read_known(self.table, candidates, rows, self._column or None, units)
+        return read_known(
+            self.table, candidates, rows, self._column or None, units, self._ignore_rows
+        )
 
     def notes(self, settings: RaceSettings, by: str) -> list[str]:
         """Return notes on direction, missing and unused columns, and a row of sums."""
@@ -71,7 +87,9 @@ class KnownTable:
     def summary_notes(self) -> list[str]:
         """Return a note if a last row sums up the others."""
         place = id_place(self.table, self._column or None)
-        notes = without_summary_line(self.table, place).notes[len(self.table.notes) :]
+        notes = without_summary_line(self.table, place, self._ignore_rows).notes[
+            len(self.table.notes) :
+        ]
         return [f"{self.path}: {note}" for note in notes]
 
 
@@ -81,6 +99,7 @@ def read_known(
     rows: Sequence[str],
     column: str | None = None,
     units: Units = UNIT_LOSSES,
+    ignore_rows: Sequence[str] = (),
 ) -> Floats:
     """Read answers on file: losses in [0, 1], shape (rows, candidates), NaN if blank.
 
@@ -91,6 +110,7 @@ def read_known(
     table: the cells of the file, as `read_cells` returns them.
     rows: names of the rows of the race.
     column: the column of row ids; None: `id`, or the only column with a usual name for ids.
+    ignore_rows: ids of rows to leave out; "none" for none.
     """
     path = table.source
     place = id_place(table, column)
@@ -109,7 +129,7 @@ def read_known(
     index = {name: number for number, name in enumerate(rows)}
     seen = set()
     known = np.full((len(rows), len(candidates)), math.nan)
-    for line, cells in without_summary_line(table, place).rows:
+    for line, cells in without_summary_line(table, place, ignore_rows).rows:
         row = cells[place]
         if row not in index or row in seen:
             problem = "a second time" if row in seen else "which is not in the list"
