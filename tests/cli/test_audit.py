@@ -48,7 +48,7 @@ def test_certify_writes_page_and_exits_0_or_3(table: Path, tmp_path: Path) -> No
     best = ("audit", table, "--best", "--candidates", "good,fair,bad")
     status, text = run(*best, "--within", 0.05, "--out", page)
     assert status == 0
-    assert text.startswith("good is within 0.0")
+    assert "\ngood is within 0.0" in text
     assert "on the values recorded here for these 600 rows" in " ".join(text.split())
     html = page.read_text()
     assert "<svg" in html
@@ -171,14 +171,16 @@ def test_certify_prints_result_before_invalid_line(
     assert sentence in str(ended.exception)
     path.write_text(good)
     assert ended.output == CliRunner().invoke(app, [*best, *sample]).output
-    assert ended.output.startswith("Undecided: good is within ")
+    assert ended.output.startswith("Read as losses: lower is better. Candidates: ")
+    assert "\nUndecided: good is within " in ended.output
 
 
 def test_certify_ignores_lines_after_proof(tmp_path: Path) -> None:
     path = tmp_path / "growing.csv"
     path.write_text("a,b\n" + "0,1\n" * 300 + "x,1\n")
     status, said = run("audit", path, "--best", "--follow", "--rows", 1000, "--within", 0.2)
-    assert (status, said[:12]) == (0, "a is within ")
+    assert status == 0
+    assert "\na is within " in said
     path.write_text("a,b\nx,1\n")
     ended = CliRunner().invoke(
         app, ["audit", str(path), "--best", "--losses", "--follow", "--rows", "1000"]
@@ -405,13 +407,14 @@ def test_page_never_overwrites_table(command: str, tmp_path: Path) -> None:
 def test_certify_never_guesses_the_direction(tmp_path: Path) -> None:
     """A table of right answers without a telling name is refused; its best column is the one with the largest mean."""
     path, named = tmp_path / "table.csv", tmp_path / "accuracy.csv"
-    for file in (path, named):
-        file.write_text("good,poor\n" + "1,0\n" * 60)
+    path.write_text("good,poor\n" + "1,0\n" * 60)
+    named.write_text("good_accuracy,poor_accuracy\n" + "1,0\n" * 60)
     refused = CliRunner().invoke(app, ["audit", str(path), "--best"]).exception
     assert isinstance(refused, TableError)
     assert "can be either" in str(refused)
     for asked in (["audit", str(path), "--best", "--scores"], ["audit", str(named), "--best"]):
-        assert json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)["best"] == "good"
+        best = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)["best"]
+        assert best.startswith("good")
 
 
 def test_list_larger_than_given_size_is_rejected(table: Path) -> None:

@@ -6,7 +6,8 @@ leaves out what is often a candidate there, such as means of transport.
 """
 
 COMMON_WORDS = """
-    epsilon lambda sigma eta tau idf tf vol beta2 pretraining vix rsi gdp cpi iq eq gpa bac bp ldl hdl
+    repeater newcomer beginner latecomer epsilon lambda sigma eta tau idf tf vol beta2
+    pretraining vix rsi gdp cpi iq eq gpa bac bp ldl hdl
     abono absence absences absent absorbance abstract abundance academic accent accented access accessory
     accident accuracy achievement acid acidity acreage activity acute adherence adult adverse affected affitto
     affluent aftermath aggressive agreeable alcohol alert allergic allergy alone alquiler alto amateur ambient

@@ -39,9 +39,9 @@ _CLASSES = {"feature", "loss", "score", "cost"}
 _MIN_ROWS = 8
 # Probability of a pattern by chance below which it raises a question.
 _MAX_PATTERN_CHANCE = 1e-4
-# Standard errors by which a share, or a correlation, must stand apart from those of all others.
+# Standard errors by which a correlation must stand apart from those of all others.
 _MIN_ERRORS = 4.0
-# Difference of shares, or of correlations, that stands apart.
+# Difference of correlations that stands apart.
 _MIN_DISTANCE = 0.25
 # Decimals of numbers that somebody has rounded.
 _MAX_DECIMALS = 4
@@ -51,6 +51,10 @@ _MAX_COLUMNS = 100
 _MIN_STYLED = 4
 # Letters of a word that ends in ed, beyond which it is a participle.
 _MIN_PARTICIPLE = 5
+# Share of the rows in which two columns may be in order, if it tells that a third one exceeds them.
+_MAX_ORDERED = 0.8
+# A rounding error larger than this share of the largest number would make different ones equal.
+_MAX_ROUNDING = 0.05
 # Rows that are compared.
 _MAX_COMPARED = 5_000
 # Longest period of numbers such as folds.
@@ -220,7 +224,6 @@ def _other_numbers(columns: Sequence[Column], limits: tuple[float, float]) -> di
         _periodic,
         _function,
         _beyond_all,
-        _other_share,
         _other_correlation,
         _few_numbers,
         _other_decimals,
@@ -295,9 +298,9 @@ def _function(values: Floats, at: int) -> str:
     scale = float(np.abs(values).max()) or 1.0
     digits = _decimals(column)
     for name, numbers in functions.items():
-        tolerance = 1e-9 * scale + (
-            0.51 * 10.0**-digits if name in ("mean", "median", "sum", "spread") else 0.0
-        )
+        is_rounded = name in ("mean", "median", "sum", "spread")
+        rounding = min(0.51 * 10.0**-digits, _MAX_ROUNDING * scale) if is_rounded else 0.0
+        tolerance = 1e-9 * scale + rounding
         if (numbers == numbers[0]).all():
             continue
         if (np.abs(column - numbers) <= tolerance).all():
@@ -315,6 +318,11 @@ def _beyond_all(values: Floats, at: int) -> str:
     """Return a reason if a column is at least, or at most, all others in every row."""
     column = values[:, at]
     others = np.delete(values, at, axis=1)
+    # Where others follow each other in order as well, one is just better than the next.
+    means = others[:, np.argsort(others.mean(axis=0))]
+    steps = np.diff(means, axis=1)
+    if others.shape[1] < 2 or bool(((steps >= 0).mean(axis=0) > _MAX_ORDERED).any()):
+        return ""
     for word, best in (("above", others.max(axis=1)), ("below", others.min(axis=1))):
         sign = 1 if word == "above" else -1
         if (sign * (column - best) >= 0).all() and (sign * (column - best) > 0).sum() >= len(
@@ -326,23 +334,6 @@ def _beyond_all(values: Floats, at: int) -> str:
 
 def _are_binary(values: Floats) -> bool:
     return bool(((values == 0) | (values == 1)).all())
-
-
-def _other_share(values: Floats, at: int) -> str:
-    """Return a reason if the share of ones stands apart from that of all others."""
-    if not _are_binary(values):
-        return ""
-    shares = values.mean(axis=0)
-    others = np.delete(shares, at)
-    distances = np.abs(others - shares[at])
-    nearest = others[distances.argmin()]
-    mean = (nearest + shares[at]) / 2
-    error = math.sqrt(2 * mean * (1 - mean) / len(values)) or 1.0
-    is_apart = distances.min() > max(_MIN_DISTANCE, _MIN_ERRORS * error)
-    # One candidate may be much better: the others must be close to each other.
-    if is_apart and distances.min() > np.ptp(others):
-        return f"it is 1 in {shares[at]:.0%} of the rows, the others in {others.min():.0%} to {others.max():.0%}"
-    return ""
 
 
 def _other_correlation(values: Floats, at: int) -> str:
