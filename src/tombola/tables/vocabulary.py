@@ -80,7 +80,8 @@ _DOUBTFUL = {
         verite respuesta etiqueta verdad risposta etichetta resposta antwoord odpowiedz etikett etiquette
     """,
     "a person or a judge": """
-        human annotator rater judge reviewer expert crowd worker turker grader assessor referee editor moderator
+        human annotator user client visitor buyer rater judge reviewer expert crowd worker turker grader assessor
+        referee editor moderator
         evaluator examiner labeler labeller gender sex male female ethnicity education married marital child
         children bmi religion nationality household smoker occupation patient respondent participant mensch
         experte gutachter humain experto umano esperto humano geschlecht geslacht
@@ -112,7 +113,7 @@ _DOUBTFUL = {
         soglia limiar drempel
     """,
     "a measurement": """
-        humidity pressure rain rainfall precipitation wind sunshine lux voltage power ph co2 pm25 ozone bpm
+        humidity pressure rain rainfall precipitation sunshine lux voltage power ph co2 pm25 ozone bpm
         pulse cholesterol oxygen spo2 blood heartrate temperatur luftfeuchte druck humedad presion umidita
         signal rssi snr db decibel hz frequency torque rpm fuel mileage acceleration vibration salinity
         turbidity moisture celsius fahrenheit degree angle
@@ -145,6 +146,7 @@ _CANDIDATE_WORDS = """
     cadical clasp gecode ortools chuffed cplex gurobi scip cbc highs z3 cvc4 cvc5 yices vampire eprover spear
     sat smt tool pipeline aider openhands sweagent devin cursor copilot cline workflow chain team plan option
     version config setup engine player vendor supplier provider
+    newest latest newer older
     dqn ppo sac a2c a3c td3 ddpg rainbow trpo impala cody tabnine postgres mysql sqlite duckdb pandas polars spark dask
     deepl tesseract easyocr paddleocr fasttext word2vec glove doc2vec roberta ernie xlnet bloomz flan gopher chinchilla
     elo glicko trueskill poisson
