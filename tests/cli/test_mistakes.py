@@ -31,7 +31,6 @@ MISTAKES = {
     "describe empty.csv": "got 0 lines",
     "describe fake.xlsx": "Excel",
     "describe notes.docx": "ends in",
-    "compare table.csv": "--scores",
     "compare table.csv --scores --losses": "leave one of them out",
     "compare table.csv --losses --range 10,0": "--range 0,10",
     "compare large.csv": "--range",
@@ -109,6 +108,15 @@ def test_mistake_gives_one_sentence_with_a_fix(
     assert status == 2
     assert "Traceback" not in out + said
     assert MISTAKES[command] in one_sentence(said.removesuffix("\n"))
+
+
+def test_direction_is_asked_with_both_commands(
+    tombola: Callable[[str], tuple[int, str, str]],
+) -> None:
+    status, _, said = tombola("compare table.csv")
+    assert status == 2
+    commands = [line.strip() for line in said.splitlines() if line.startswith("  ")]
+    assert commands == [f"tombola compare table.csv --{kind}" for kind in ("scores", "losses")]
 
 
 ONE_ROW = [
