@@ -42,7 +42,7 @@ def test_many_actions_stay_in_the_table() -> None:
 
 def test_summary_of_clear_table() -> None:
     summary = report_on(CLEAR).summary
-    assert summary.table == "t.csv: 120 rows, 2 actions, read as losses: lower is better."
+    assert summary.table == "t.csv: 120 rows, 2 actions (0, 1), read as losses: lower is better."
     assert summary.best == (
         "Best action in this table (exact): 0, mean loss 0.08333; next: 1, +0.8333. Learners are "
         "for new lists."

@@ -50,7 +50,7 @@ def test_actions_from_a_file(
 ) -> None:
     (tmp_path / name).write_text(text)
     options = ("ids.csv", "--actions-from", name, "--scores", "--file", "r")
-    assert "on a b, c\n" in session("start", *options)
+    assert "Actions: a b, c.\n" in session("start", *options)
     with pytest.raises(TombolaError, match=r"--actions-from: expected .* got --actions too"):
         session("start", *options, "--actions", "a,b")
 

@@ -413,15 +413,16 @@ def test_timeouts_in_a_frame_are_refused() -> None:
     ):
         rank(frame, kind="losses", range=(0, 60))
     with pytest.raises(TableError, match="with timeouts write missing='worst' and the time limit"):
-        rank(read_table(frame))
-    found = rank(read_table(frame, missing="worst", range=(0, 60)), reading="recorded")
+        rank(read_table(frame, kind="losses"))
+    table = read_table(frame, kind="losses", missing="worst", range=(0, 60))
+    found = rank(table, reading="recorded")
     assert found.value(found.means[1]) == pytest.approx((2 + 60 + 3) / 3)
 
 
 def test_table_is_ranked_in_its_unit(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("id,a,b\n" + "".join(f"q{i},{i % 3},{i % 5}\n" for i in range(30)))
-    table = read_table(path, range=(0, 10))
+    table = read_table(path, kind="scores", range=(0, 10))
     found, frame = (
         rank(table),
         rank([[i % 3, i % 5] for i in range(30)], kind="scores", names="ab", range=(0, 10)),
