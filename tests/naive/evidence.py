@@ -82,7 +82,7 @@ def variance(values: Any, m: Any = None) -> Any:
     v = (0.25 + sum((x - mean) ** 2 for x, mean in zip(values, means[:n], strict=True))) / (n + 1)
     if m is None:
         return v
-    return v * min(max(m * (1 - m) / (means[n] * (1 - means[n])), 0.25), 4)
+    return v * min(max(m * (1 - m) / (means[n] * (1 - means[n])), 0.25), 1)
 
 
 def bets_against(m: Any, top: Any, values: Any, N: Any, v: Any) -> Any:

@@ -377,7 +377,7 @@ def test_page_escapes_names(tmp_path: Path) -> None:
     with SessionFile.start(
         tmp_path / "my.run", [f"<i>{n}</i>" for n in range(30)], names, UCB1(), seed=1
     ) as run:
-        assert "No outcome is known yet" in session_page(run)
+        assert "Open: nothing is proved yet about the best of 2 actions" in session_page(run)
         run.next(20)
         run.record_all(Outcome(round_, round_ % 2) for round_ in range(1, 11))
         run.amend(3, loss=0.5)
