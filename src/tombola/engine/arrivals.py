@@ -1,7 +1,8 @@
 """Arrival schedule of delayed feedback: in which round feedback arrives.
 
 `tombola.engine.loop` delivers it to the learner; `tombola.delay` has the delay models. Rounds that
-wait for feedback are kept in ring buffers, the workspaces of `tombola.feedback`.
+wait for feedback are kept in the ring buffers of `feedback/bandit.py` and `feedback/budgeted.py`; with
+full information the row is read again. Live sessions keep them in `engine/tickets.py`.
 """
 
 from typing import NamedTuple

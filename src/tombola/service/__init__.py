@@ -2,7 +2,7 @@
 
 | module | content |
 |---|---|
-| `app` | the ASGI application: routes, authorisation, headers, logs |
+| `app` | the ASGI application: authorisation, headers, logs |
 | `hosted_file` | one open file with its writer thread |
 | `openapi` | the operations of the JSON API with roles and schemas, and the OpenAPI document |
 | `endpoints` | handlers of the JSON API under /v1 |

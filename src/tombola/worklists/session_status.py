@@ -35,6 +35,8 @@ _N_LOGGED = 4
 _MIN_SHARE = 0.005
 # Bounds of a status, which are infinite without any outcome.
 _BOUNDS = ("within", "regret", "worst_regret")
+# Largest distance to the best action that is worth a sentence, as a share of the range of values.
+_LARGEST_SHARE = 0.25
 # Means and bounds that differ by less are equal: sums are rounded.
 _ROUNDING = 1e-9
 # Open tickets that the advice names at most.
@@ -339,7 +341,7 @@ class Status:
         leader = self.leader
         if leader is None or leader.name != self.best or len(self.actions) < 2:
             return False
-        return self.within < self.units.gap(1.0) * (1.0 - _ROUNDING)
+        return self.within <= self.units.gap(1.0) * _LARGEST_SHARE
 
     @property
     def _standing(self) -> Standing | None:

@@ -1,1 +1,4 @@
-"""Full-information learners."""
+"""Full-information learners.
+
+Learners are registered in `_MODULES` of `learners/__init__.py`.
+"""
