@@ -104,9 +104,9 @@ def solvers(horizon: int = 1000, *, seed: Seed) -> Pool:
 
 
 def evaluation(horizon: int = 5000, *, seed: Seed) -> Pool:
-    """Return generated losses of six models on the questions of a test set.
+    """Return generated losses of six prompts on the questions of a test set.
 
-    The loss is 1 for a wrong answer, else 0; all models find the same questions hard. Question:
+    The loss is 1 for a wrong answer, else 0; all prompts find the same questions hard. Question:
     after how many questions, drawn in random order, is it certain which model is best on the whole
     set?
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tombola import __version__
 from tombola.bounds.references import PAPER, bibtex_entries, bound_source
 from tombola.errors import ParameterError
-from tombola.paper.contents import Place, find_places
+from tombola.paper.contents import PLACES, Place, find_places
 
 # BibTeX entry of the paper; the same facts are in CITATION.cff. The title is that of the
 # proceedings: the preprint has no hyphen.
@@ -88,6 +88,8 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "session": (*_INTERVALS, f"Bound of the default learner Thrifty: {bound_source('Thrifty')}"),
 }
+# The commands of today; the others are options of `audit`.
+_TOP_COMMANDS = [name for name in _COMMANDS if name not in ("certify", "check-order")]
 # Command -> its subcommands, which rest on the same theorems.
 _SUBCOMMANDS = {
     "race": ("plan", "start", "next", "record", "export", "status", "run", "verify"),
@@ -155,7 +157,7 @@ def cite(name: str = "") -> Citation:
         (entry for entry in claims if entry.name == key or _is_statement(key, entry.source)), None
     )
     if claim is not None:
-        return _claim_citation(claim)
+        return _claim_citation(claim, [place for place in find_places(name) if claim.name != key])
     kinds = {
         entry.lower(): entry
         for entry in learners.__all__
@@ -168,7 +170,7 @@ def cite(name: str = "") -> Citation:
             return _place_citation(name.strip(), places)
         raise ParameterError(
             "cite: expected a learner, a claim, a statement of the paper such as 'Theorem 4.2', "
-            f"an algorithm or a source that it cites, or one of {', '.join(_COMMANDS)}, got "
+            f"an algorithm or a source that it cites, or one of {', '.join(_TOP_COMMANDS)}, got "
             f"{name!r}; tombola learners, tombola reproduce --list and "
             "docs/from_paper_to_code.md have the names."
         )
@@ -187,18 +189,22 @@ def _place_citation(name: str, places: list[Place]) -> Citation:
         cited = place.kind == "comparison"
         source = f"{place.name}, cited in {PAPER}" if cited else f"{PAPER}, {place.name}"
         theorems.append(f"{source}: {place.subject}")
-        code = place.code.replace("`", "")
-        claims = ", ".join(place.claims)
-        counterpart = [
-            f"In tombola: {code}" if code and code != "none" else "",
-            f"Tested by tombola reproduce --claims {claims.replace(', ', ',')}" if claims else "",
-        ]
-        theorems += filter(None, counterpart)
+        theorems += _counterparts(place)
         if place.errata:
             numbers = ", ".join(map(str, place.errata))
             theorems.append(f"Errata, in docs/errata.md: {numbers}")
     literature = " ".join(place.name for place in places if place.kind == "comparison")
     return Citation(name, tuple(theorems), (*bibtex_entries(literature), PAPER_ENTRY))
+
+
+def _counterparts(place: Place) -> list[str]:
+    """Return where a place of the paper is in the package, as sentences without an end."""
+    code = place.code.replace("`", "")
+    lines = [
+        f"In tombola: {code}" if code and not code.startswith("none") else "",
+        f"Tested by tombola reproduce --claims {','.join(place.claims)}" if place.claims else "",
+    ]
+    return [line for line in lines if line]
 
 
 def _is_statement(key: str, source: str) -> bool:
@@ -211,8 +217,11 @@ def _is_statement(key: str, source: str) -> bool:
     return any(key in (place.lower(), place.lower().partition(" ")[2]) for place in places)
 
 
-def _claim_citation(claim: Any) -> Citation:
-    """Return the citation of a claim; sources of our own begin with "our"."""
+def _claim_citation(claim: Any, places: list[Place]) -> Citation:
+    """Return the citation of a claim; sources of our own begin with "our".
+
+    places: the statement of the paper that was asked for, if it was not the claim itself.
+    """
     ours = claim.source.startswith("our ")
     if ours:
         source = re.sub(r" \((docs/[^)]*)\)", r", \1", claim.source.removeprefix("our "))
@@ -233,8 +242,11 @@ def _claim_citation(claim: Any) -> Citation:
     errata = (
         (f"Errata of the statement and its proof, in docs/errata.md: {numbers}",) if numbers else ()
     )
+    counterparts = [line for place in places for line in _counterparts(place)]
     return Citation(
-        claim.name, (text, *corrected, *errata), (SOFTWARE_ENTRY,) if ours else (PAPER_ENTRY,)
+        claim.name,
+        (text, *corrected, *counterparts, *errata),
+        (SOFTWARE_ENTRY,) if ours else (PAPER_ENTRY,),
     )
 
 
@@ -250,5 +262,7 @@ def _errata_of(claim: Any) -> list[int]:
     }
     starts.pop("errata")
     every = [line for lines in starts.values() for line in lines]
+    # Algorithms and definitions between two claims have errata of their own.
+    every += [place.line for place in PLACES if place.kind in ("algorithm", "definition")]
     last = ((entry.number, max(line for line in every if line <= entry.line)) for entry in errata)
     return sorted(number for number, start in last if start in starts.get(claim.name, ()))

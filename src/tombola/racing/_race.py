@@ -471,7 +471,10 @@ class Race(ProcessBound, Answers):
 
         A race that a limit or a failure has stopped has saved nothing: its question is open.
         """
-        return self.calls_left if self._decided and self.failed_call is None else None
+        if not self._decided or self.failed_call is not None:
+            return None
+        # The whole table would have needed no pilot.
+        return max(0, self.calls_left - (0 if self.is_fresh else len(self.pilot)))
 
     @property
     def calls_answered(self) -> int:

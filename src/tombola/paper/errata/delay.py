@@ -89,7 +89,7 @@ def _series() -> Evidence:
     "arithmetic",
 )
 def _constant() -> Evidence:
-    """Printed: 5√(T log T), not proved. Correct: 6.83√(T ln k), proved."""
+    """Printed: 5√(T log T), not proved. Correct: 6.83√(T ln k) at T = 2^n, 4.18√(T ln k) in docs/theory/delay.md."""
     T = 2**16
     k = 2
     total = sum(2 * math.sqrt(2 * math.log(k) * 2**i) for i in range(16))
@@ -98,7 +98,7 @@ def _constant() -> Evidence:
 
 @erratum(12, 423, "loose", "tighter", "Worst regret in random order, T = 6, k = 2, exact")
 def _leader() -> Evidence:
-    """Printed: O(√(T log T) + d log T) by Simulation. Correct: d + π√(2 T ln k) by following the leader."""
+    """Printed: O(√(T log T) + d log T) by Simulation. Correct: d + 1 + π√(2 T ln k) by following the leader."""
     T = 6
     kinds = list(itertools.product([0.0, 1.0], repeat=2))
     truth = worst_case(FollowTheLeader(), kinds, T).random
