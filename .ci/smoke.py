@@ -131,7 +131,7 @@ def try_commands(here: Environment) -> None:
     )
     here.run("tombola", "session", "next", "calls.run")
     here.run("tombola", "session", "record", "calls.run", "1", "--loss", "0.5")
-    here.run("tombola", "session", "report", "calls.run", "--out", "run.html")
+    here.run("tombola", "session", "status", "calls.run", "--out", "run.html")
     assert "</html>" in (here.folder / "run.html").read_text(encoding="utf-8")
     assert "Read as losses" in here.run("tombola", "rank", "table.csv", "--losses")
     assert "--scores" in here.run("tombola", "rank", "table.csv", status=2)
