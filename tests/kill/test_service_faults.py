@@ -46,7 +46,7 @@ def work(url: str, *, reissue_after: float | None = None) -> None:
 @pytest.mark.parametrize("budget", [pytest.param(False, marks=pytest.mark.full), True])
 def test_killed_clients_lose_and_double_nothing(tmp_path: Path, budget: bool) -> None:
     """Tickets of killed clients stay pending, keep their budget, and are answered once after a new request."""
-    kills = int(os.environ.get("TOMBOLA_CLIENT_KILLS", "6"))
+    kills = int(os.environ.get("TOMBOLA_CLIENT_KILLS", "4"))
     path, rows, rng = tmp_path / "calls.run", 6 * kills + 20, random.Random(kills)
     allowed = Budget(rows / 3, prices=[1.0, 0.0], null=1) if budget else None
     learner = parse_learner("ThriftyLP" if budget else "UCB1")
