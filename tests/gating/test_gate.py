@@ -114,9 +114,7 @@ def test_metrics_share_the_level_of_worse_only() -> None:
     levels = [(c.pass_level, c.worse_level) for c in result.comparisons]
     assert levels == [(0.05, 0.025), (0.05, 0.025)]
     assert result.tag == "WORSE"
-    assert "new in format is worse than old by more than 0.02; new accuracy is passed" in str(
-        result
-    )
+    assert "new in format is worse than old by more than 0.02; new accuracy passed" in str(result)
     assert "claims of worse share 5 %" in str(result)
     with pytest.raises(ParameterError, match="allowed loss of format"):
         tombola.gate(

@@ -356,9 +356,9 @@ class GateResult:
         """Return the verdict in words, without population and probability."""
         claims = [c for c in self.deciding if c.verdict == self.verdict]
         others = [c for c in self.deciding if c.verdict != self.verdict]
-        words = {"proved": "passed", "undecided": "undecided"}
+        words = {"proved": "passed", "undecided": "is undecided"}
         texts = [c.claim(self.old, by_metric=self.several) for c in claims]
-        texts += [f"{_short_name(c, by_metric=self.several)} is {words[c.verdict]}" for c in others]
+        texts += [f"{_short_name(c, by_metric=self.several)} {words[c.verdict]}" for c in others]
         return "; ".join(texts)
 
     @property
