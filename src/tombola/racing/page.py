@@ -12,6 +12,7 @@ from tombola.report.components import Answer, DotList, DotRow
 from tombola.report.lanes import Lane
 from tombola.report.page import draw_for_page, render
 from tombola.statements import rank_text
+from tombola.tables.to_pool import direction_text
 
 if TYPE_CHECKING:
     from tombola.racing._race import Race
@@ -68,15 +69,18 @@ def _answer(report: "RaceReport") -> Answer:
     race = report.race
     tag, tone = _verdict_tag(race)
     total = race.calls_made + race.calls_left
-    share = format_percent(race.calls_left / max(total, 1))
     # Calls that are not made are saved only once the race is decided.
     rest = "calls not made" if race.calls_saved is None else "calls saved"
+    left = race.calls_left if race.calls_saved is None else race.calls_saved
+    share = format_percent(left / max(total, 1))
     facts = (
         ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
         ("calls made", f"{race.calls_made:,} of {total:,}"),
-        (rest, f"{race.calls_left:,} ({share})"),
+        (rest, f"{left:,} ({share})"),
     )
-    return Answer(tag, tone, report.heading, f"{race.verdict}.", facts)
+    direction = direction_text(race.settings.kind, race.settings.unit)
+    sentence = f"{race.statement.full} {direction[:1].upper()}{direction[1:]}."
+    return Answer(tag, tone, report.heading, sentence, facts)
 
 
 def _verdict_tag(race: "Race") -> tuple[str, str]:

@@ -145,8 +145,8 @@ class RaceReport:
 
     @cached_property
     def chosen_means(self) -> tuple[ChosenMean, ...]:
-        """Means of the chosen candidates of a finished race; else empty, since they take time."""
-        return self.race.chosen_means() if self.race.done else ()
+        """Means of the chosen candidates of a decided race; an open one has chosen nobody."""
+        return self.race.chosen_means() if self.race.proved is not None else ()
 
     def group_cells(self) -> list[dict[str, str]]:
         """Return a dict of texts per group: name, rows, answer, leader and its mean."""
