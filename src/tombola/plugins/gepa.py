@@ -14,7 +14,8 @@ proposals from the traces of the minibatch, so `GateAcceptance` removes noise fr
 prompt that has learnt the minibatch. `GateEvaluation` uses the validation rows, of which GEPA shows
 only the scores, through its choice of parents.
 
-DSPy passes both on: dspy.GEPA(..., gepa_kwargs={"acceptance_criterion": GateAcceptance(), ...}).
+DSPy 3.4.1 passes both on (read in its source, not run here):
+dspy.GEPA(..., gepa_kwargs={"acceptance_criterion": GateAcceptance(), ...}).
 """
 
 from collections.abc import Sequence
