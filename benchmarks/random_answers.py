@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola.evidence.passes import pass_wealth
+from tombola.evidence.finished_runs import pass_wealth
 from tombola.racing import RaceSettings
 from tombola.racing.fresh_answers import FreshAnswers, next_fit
 from tombola.racing.rules.bets import FRESH_WEIGHTS

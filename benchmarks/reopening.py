@@ -58,7 +58,7 @@ CHILD = """
 import resource, sys, time  # processor time includes the imports
 from pathlib import Path
 from tombola.worklists import SessionFile
-from tombola.worklists.worklist import export_tickets
+from tombola.worklists.ticket_tables import export_tickets
 from tombola.worklists.session_page import session_page
 with SessionFile.open(sys.argv[1]) as run:
     {work}

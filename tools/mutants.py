@@ -133,7 +133,7 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_router_certificate_bets_up_to_the_first_gap",
     ),
     "refutation of a difference not shared": (
-        "evidence/statement_test.py",
+        "evidence/sequential_audit.py",
         "return _InequalityTest(inequality, self.population, share, share / parts)",
         "return _InequalityTest(inequality, self.population, share, share)",
         "test_audit_shares_the_refutation_of_a_difference",
@@ -235,7 +235,7 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_present_number_of_rows_as_horizon_exceeds_the_level",
     ),
     "whole list leaves an error of an audit": (
-        "evidence/statement_test.py",
+        "evidence/sequential_audit.py",
         "        if self.rows == self.population:\n            is_true = self.inequality.holds(self.mean",
         "        if self.rows > self.population:\n            is_true = self.inequality.holds(self.mean",
         "test_last_row_corrects_evidence_that_was_wrong",
@@ -259,7 +259,7 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_json_counts_rows_and_clusters_apart",
     ),
     "open ranks called proved": (
-        "ranking/report.py",
+        "ranking/result.py",
         'verdict: Verdict = "proved" if settled and not unknown else "undecided"',
         'verdict: Verdict = "proved"',
         "test_page_of_open_ranks_is_not_tagged_good",
@@ -277,7 +277,7 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_status_is_sure_only_when_it_is_proved",
     ),
     "second call without a word": (
-        "racing/verdict.py",
+        "racing/result.py",
         'condition=NO_SECOND_CALL if self.reading == "expected" else ""',
         'condition=""',
         "test_expected_answers_exclude_a_second_call",
@@ -289,13 +289,13 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_bounds_are_rounded_away_from_the_claim",
     ),
     "one look for every look": (
-        "ranking/report.py",
+        "ranking/result.py",
         "clauses.append(EVERY_LOOK if self.every_look else ONE_LOOK)",
         "clauses.append(EVERY_LOOK)",
         "test_rank_of_a_sample_says_for_one_look",
     ),
     "ties of ranks called strict": (
-        "ranking/report.py",
+        "ranking/result.py",
         "        if self.is_strict:\n            return self.before\n",
         "        if self.name:\n            return self.before\n",
         "test_order_of_equal_candidates_is_called_not_worse",

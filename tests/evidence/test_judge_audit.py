@@ -15,8 +15,8 @@ from tombola._formatting import cli_style
 from tombola.cli.app import app
 from tombola.errors import ParameterError, TableError, TombolaError
 from tombola.evidence import parse_statement
+from tombola.evidence.audit_statement import Inequality
 from tombola.evidence.judge_audit import JudgeAudit, _single_look
-from tombola.evidence.statement import Inequality
 
 RNG = np.random.default_rng(5)
 TRUTH = {f"q{at}": int(value) for at, value in enumerate(RNG.random(300) < 0.7)}

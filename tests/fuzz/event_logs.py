@@ -18,7 +18,7 @@ from fuzz.saved_sessions import PRICED, SPEND
 from tombola.errors import TombolaError
 from tombola.learners import UCB2, EmpiricalLP, Exp3, Hedge, Simulation, ThompsonSampling, ThriftyLP
 from tombola.racing.events import Event
-from tombola.racing.options import RaceSettings
+from tombola.racing.settings import RaceSettings
 from tombola.worklists import SessionFile, session_file
 from tombola.worklists.event_log import EventLog, LogEvent
 from tombola.worklists.race_file import VIEWS, RaceFile

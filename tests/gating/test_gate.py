@@ -7,7 +7,7 @@ import pytest
 
 import tombola
 from tombola.errors import ParameterError, TableError
-from tombola.evidence.passes import difference_interval, group_runs
+from tombola.evidence.finished_runs import difference_interval, group_runs
 from tombola.gating import GateResult
 from tombola.testing import assert_not_worse
 

@@ -14,7 +14,7 @@ from tombola.gating import gate_of_race
 from tombola.gating.live import clamped, gain_bounds
 from tombola.gating.page import gate_page
 from tombola.gating.summary import to_markdown
-from tombola.racing.options import Answering
+from tombola.racing.settings import Answering
 from tombola.statements import Reading
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from tombola.errors import FeedbackError, ParameterError
 from tombola.racing import Event, Race, RaceSettings, race
-from tombola.racing.options import RaceOptions
 from tombola.racing.pilot import answers_change, pilot_cells
+from tombola.racing.settings import RaceOptions
 from tombola.worklists import RaceFile
 
 pytestmark = pytest.mark.usefixtures("short_work")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tombola.evidence.passes import pass_wealth
+from tombola.evidence.finished_runs import pass_wealth
 from tombola.ranking import expected
 from tombola.ranking.expected import order_in_expectation, pair_goal, passes_of
 

@@ -20,7 +20,7 @@ from tombola.service.openapi import API
 from tombola.service.parsing import _MAX_BODY_BYTES
 from tombola.service.tokens import ROLES, TokenStore
 from tombola.worklists.event_log import EventLog
-from tombola.worklists.worklist import export_tickets
+from tombola.worklists.ticket_tables import export_tickets
 
 S = "/v1/lists/calls"
 

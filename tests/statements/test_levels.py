@@ -12,9 +12,9 @@ import pytest
 
 from tombola import rank
 from tombola.evidence import Betting
+from tombola.evidence.audit_statement import parse_statement
 from tombola.evidence.sequences import StratifiedMean
-from tombola.evidence.statement import parse_statement
-from tombola.evidence.statement_test import Audit
+from tombola.evidence.sequential_audit import Audit
 from tombola.learners import Hedge
 from tombola.policies import certificate
 from tombola.policies.guard import Guard, stake_of
@@ -96,16 +96,16 @@ def test_metrics_and_pairs_share_the_level() -> None:
 
 def audit_levels(monkeypatch: pytest.MonkeyPatch, statements: list[str]) -> list[float]:
     """Return the levels of the e-processes of an audit, in pairs of proof and refutation."""
-    from tombola.evidence import statement_test
+    from tombola.evidence import sequential_audit
 
     levels: list[float] = []
-    plain = statement_test._e_process
+    plain = sequential_audit._e_process
 
     def spy(mean: float, population: float, level: float, **options: Any) -> Any:
         levels.append(level)
         return plain(mean, population, level, **options)
 
-    monkeypatch.setattr(statement_test, "_e_process", spy)
+    monkeypatch.setattr(sequential_audit, "_e_process", spy)
     Audit([parse_statement(text) for text in statements], 100, LEVEL)
     return levels
 

@@ -17,7 +17,7 @@ from tombola.errors import (
     TableError,
     TombolaWarning,
 )
-from tombola.evidence.statement import parse_statement
+from tombola.evidence.audit_statement import parse_statement
 from tombola.racing.driver import loss_and_cost
 from tombola.tables import read_table
 from tombola.tables.names import direction_of, direction_of_file, stated_direction

@@ -306,8 +306,8 @@ def record(
     The answer is --loss or --score, in the range of the race, or --failed. The same answer again is
     ignored; another one is an error. Prints the number of new answers.
     """
+    from tombola.worklists.ticket_tables import read_outcomes
     from tombola.worklists.work_file import Outcome
-    from tombola.worklists.worklist import read_outcomes
 
     is_single = bool(loss or score or failed or cost is not None)
     if (ticket is None) == (csv is None) or (csv is not None and is_single):

@@ -290,8 +290,8 @@ def record(
     """
     from tombola.cli.table_options import parse_kind
     from tombola.units import parse_range
+    from tombola.worklists.ticket_tables import read_outcomes
     from tombola.worklists.work_file import Outcome
-    from tombola.worklists.worklist import read_outcomes
 
     # These options belong to --csv; the others to a single ticket.
     misplaced = bool(losses or scores or outcome) if csv is None else bool(loss or score or cost)

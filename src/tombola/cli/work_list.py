@@ -63,7 +63,7 @@ def issue_tickets(
     as_json: bool,
 ) -> None:
     """Issue tickets, or list the pending ones again; print them, or write a table to fill in."""
-    from tombola.worklists.worklist import check_new_table, write_tickets
+    from tombola.worklists.ticket_tables import check_new_table, write_tickets
 
     check_reissue_after(reissue_after, url)
     with open_list(kind, file, url, token) as work:

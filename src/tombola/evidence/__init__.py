@@ -1,5 +1,6 @@
 """Confidence intervals, certificates, audits and the random-order test."""
 
+from tombola.evidence.audit_statement import Statement, parse_statement
 from tombola.evidence.base import Confidence, Interval
 from tombola.evidence.best_column import BestColumn, CertifiedMean, certify
 from tombola.evidence.betting import Betting
@@ -20,8 +21,7 @@ from tombola.evidence.order_test import OrderVerdict, RandomOrderTest, order_ver
 from tombola.evidence.pending import pending_interval
 from tombola.evidence.predicted_mean import PredictedMean
 from tombola.evidence.sequences import BernsteinSequence, HoeffdingSequence, StratifiedMean
-from tombola.evidence.statement import Statement, parse_statement
-from tombola.evidence.statement_test import (
+from tombola.evidence.sequential_audit import (
     Audit,
     AuditResult,
     RunningMean,

@@ -39,10 +39,10 @@ from tombola.statements import (
     bound_text,
 )
 from tombola.tables.columns import PERCENT, Column, Columns, check_unique_names
-from tombola.tables.detect import Roles, detect, detect_names, find_action_column
 from tombola.tables.names import stated_direction
 from tombola.tables.options import ParsedTable, ReadOptions
 from tombola.tables.question import Question
+from tombola.tables.roles import Roles, detect, detect_names, find_action_column
 from tombola.tables.to_pool import Table, reading_line
 from tombola.tables.unit_checks import parse_loss
 from tombola.units import Kind, Units

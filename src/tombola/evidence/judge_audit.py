@@ -18,17 +18,17 @@ from tombola._formatting import assignment_text, format_percent, join_names, opt
 from tombola._results import Block
 from tombola._types import Floats
 from tombola.errors import ParameterError, TableError
+from tombola.evidence.audit_statement import Batch, Inequality, Statement, parse_statement
 from tombola.evidence.list_audit import AuditReport
 from tombola.evidence.page_parts import MAX_POINTS
 from tombola.evidence.rows import Rows, RowSource
+from tombola.evidence.sequential_audit import Audit, AuditResult, Outcome, sample_size
 from tombola.evidence.single_look import (
     Stratum,
     labels_needed,
     single_look_p_value,
     split_by_judge,
 )
-from tombola.evidence.statement import Batch, Inequality, Statement, parse_statement
-from tombola.evidence.statement_test import Audit, AuditResult, Outcome, sample_size
 from tombola.report.evidence_page import TextTable
 from tombola.statements import EVERY_LOOK, ONE_LOOK
 from tombola.tables.columns import parse_number

@@ -20,12 +20,12 @@ from tombola._formatting import (
 from tombola._results import Block, Cells, Result
 from tombola._types import Floats
 from tombola.errors import ParameterError, TableError
+from tombola.evidence.audit_statement import Batch, Statement, parse_statement
 from tombola.evidence.best_column import MAX_NAMES, short_list
 from tombola.evidence.history import History
 from tombola.evidence.page_parts import MAX_FIGURES, MAX_POINTS, rows_figure, size_facts
 from tombola.evidence.rows import Rows, RowSource, Sample, require_size
-from tombola.evidence.statement import Batch, Statement, parse_statement
-from tombola.evidence.statement_test import (
+from tombola.evidence.sequential_audit import (
     Audit,
     AuditResult,
     Outcome,

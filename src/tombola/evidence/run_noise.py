@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import comb
 
 from tombola._types import Floats
-from tombola.evidence.passes import mean_interval
+from tombola.evidence.finished_runs import mean_interval
 from tombola.tables.runs import RunSpread, run_spread
 
 # Mean differences below this are none; it is far above rounding.

@@ -11,8 +11,8 @@ from tombola import _validate
 from tombola._formatting import assignment_text, command_text, join_names, option_text, plural
 from tombola._types import Floats
 from tombola.errors import ParameterError, TableError
+from tombola.evidence.finished_runs import difference_interval, group_runs
 from tombola.evidence.paired import Looks, lower_bound
-from tombola.evidence.passes import difference_interval, group_runs
 from tombola.evidence.run_noise import run_noise
 from tombola.gating.pairs import ROUNDING, Pairs, forecast_rows, make_comparison
 from tombola.gating.result import SAME_SCORES, Comparison, GateResult, Verdict

@@ -11,7 +11,7 @@ from tombola.gating.live import gain_bounds
 from tombola.gating.pairs import Forecast, Pairs, make_comparison
 from tombola.gating.result import Comparison, number_text
 from tombola.ranking.metrics import Candidates
-from tombola.ranking.report import Ranking
+from tombola.ranking.result import Ranking
 from tombola.statements import Reading
 
 

@@ -12,7 +12,6 @@ from tombola._formatting import join_names, option_text
 from tombola.errors import ParameterError, TableError
 from tombola.tables.columns import Column, Columns
 from tombola.tables.derived import without_summary_rows
-from tombola.tables.detect import ask_about_candidates
 from tombola.tables.formats import read_file
 from tombola.tables.formats.frames import read_frame
 from tombola.tables.formats.logs import (
@@ -27,6 +26,7 @@ from tombola.tables.formats.logs import (
 from tombola.tables.input_checks import is_directory
 from tombola.tables.names import ACTION, IDS, WEAK_ACTION, direction_of, is_id_name, is_run_name
 from tombola.tables.options import ReadOptions
+from tombola.tables.roles import ask_about_candidates
 from tombola.units import Kind
 
 # Names of a column that says which version answered.

@@ -31,7 +31,7 @@ from inspect_ai.util import EarlyStop
 from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.events import Event, EventSink
-from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options
+from tombola.racing.settings import RaceOptions, RaceSettings, accepts_race_options
 from tombola.worklists.race_file import open_log
 
 # Keys in the metadata of a sample.

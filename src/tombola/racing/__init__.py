@@ -7,7 +7,7 @@ from tombola.racing._plan import Plan, plan
 from tombola.racing._race import Race
 from tombola.racing.driver import Interrupted, race
 from tombola.racing.events import Call, Dropped, Event, EventSink, MemoryLog
-from tombola.racing.options import RaceSettings, hash_of_rows
+from tombola.racing.settings import RaceSettings, hash_of_rows
 from tombola.racing.subprocess_evaluator import SubprocessEvaluator
 
 __all__ = [

@@ -18,8 +18,8 @@ from tombola.order import draw_order
 from tombola.parallel.parallel_map import parallel_map
 from tombola.pool import Pool
 from tombola.racing._race import COST_ROUNDING
-from tombola.racing.options import RaceSettings
 from tombola.racing.rules.base import Elimination
+from tombola.racing.settings import RaceSettings
 from tombola.racing.side_information import SideInformation
 from tombola.racing.strata import Part, Strata, build_parts
 from tombola.rng import RngStreams, repetition_seeds

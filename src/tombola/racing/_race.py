@@ -32,11 +32,11 @@ from tombola.order import draw_order
 from tombola.parallel.process_bound import ProcessBound
 from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.fresh_answers import DrawnRows
-from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.pilot import answers_change, pilot_cells
+from tombola.racing.result import Answers, Forecast, Result, rows_remaining, statement_of
+from tombola.racing.settings import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.side_information import SideInformation, check_frame_kind
 from tombola.racing.strata import Part, Strata, build_parts
-from tombola.racing.verdict import Answers, Forecast, Result, rows_remaining, statement_of
 from tombola.rng import RngStreams
 from tombola.statements import Reading, Statement
 from tombola.tables.to_pool import direction_text

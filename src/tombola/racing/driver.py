@@ -27,11 +27,11 @@ from tombola.parallel.progress import NotebookLine, in_notebook, is_interactive
 from tombola.pool import frame_index, is_frame
 from tombola.racing._race import Race
 from tombola.racing.events import Call, Event, EventSink
-from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
+from tombola.racing.result import counts_of
+from tombola.racing.settings import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.side_information import SideInformation, check_frame_kind
 from tombola.racing.strata import Strata
 from tombola.racing.subprocess_evaluator import OutOfRangeError
-from tombola.racing.verdict import counts_of
 from tombola.tables.names import direction_of
 from tombola.units import UNIT_LOSSES, Kind, Units
 

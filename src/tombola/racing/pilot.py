@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tombola._types import Floats
-from tombola.racing.options import RaceSettings
+from tombola.racing.settings import RaceSettings
 from tombola.rng import RngStreams, integers
 
 # Two answers to one cell that differ by more than this have changed; it is far above rounding.

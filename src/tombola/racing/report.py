@@ -14,7 +14,7 @@ from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.events import Event
 from tombola.racing.means import ChosenMean, mean_text
-from tombola.racing.options import hash_of_rows
+from tombola.racing.settings import hash_of_rows
 from tombola.report.figures import draw_chart
 from tombola.report.lanes import draw_lanes
 from tombola.units import Units

@@ -17,9 +17,9 @@ from tombola import _validate
 from tombola._types import Floats, Order, Rows
 from tombola.errors import ParameterError
 from tombola.racing.fresh_answers import FreshAnswers
-from tombola.racing.options import RaceSettings
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.base import Elimination
+from tombola.racing.settings import RaceSettings
 from tombola.racing.side_information import SideInformation
 from tombola.statements import Reading
 

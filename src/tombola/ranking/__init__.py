@@ -4,6 +4,6 @@ Theory: docs/theory/ranks.md.
 """
 
 from tombola.ranking._rank import rank
-from tombola.ranking.report import MetricsRanking, Ranking, Reading
+from tombola.ranking.result import MetricsRanking, Ranking, Reading
 
 __all__ = ["MetricsRanking", "Ranking", "Reading", "rank"]

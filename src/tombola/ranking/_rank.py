@@ -26,7 +26,7 @@ from tombola.racing.rules.ranks import (
 from tombola.ranking.expected import order_in_expectation, pair_goal, passes_of
 from tombola.ranking.metrics import Candidates, read_candidates, read_metrics
 from tombola.ranking.paired_tests import pair_pvalues
-from tombola.ranking.report import MetricsRanking, Ranking, Reading, ReadingName
+from tombola.ranking.result import MetricsRanking, Ranking, Reading, ReadingName
 from tombola.statements import RANDOM_CLUSTERS, RANDOM_PART
 from tombola.tables.names import contrary_names, direction_of
 from tombola.tables.options import ReadOptions

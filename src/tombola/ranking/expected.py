@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from tombola._types import Floats
-from tombola.evidence.passes import group_runs, mean_interval, pass_wealth
+from tombola.evidence.finished_runs import group_runs, mean_interval, pass_wealth
 from tombola.racing.rules.ranks import close_transitively
 
 # Numbers of one block of pairs in memory; 6 strategies have six times as many.

@@ -8,8 +8,8 @@ from tombola._formatting import note_line, option_text
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.tables.costs import AS_REQUESTED
-from tombola.tables.detect import NOT_SELECTED
 from tombola.tables.options import ReadOptions
+from tombola.tables.roles import NOT_SELECTED
 from tombola.tables.summary import TableSummary
 from tombola.tables.table import parse_table
 from tombola.tables.to_pool import (

@@ -8,7 +8,7 @@ import numpy as np
 
 from tombola._formatting import format_number, format_range, plural
 from tombola.racing.page import rank_row
-from tombola.ranking.report import MetricsRanking, Ranking, Reading
+from tombola.ranking.result import MetricsRanking, Ranking, Reading
 from tombola.report.chart import Chart, Line, Point
 from tombola.report.components import Answer, DotList
 from tombola.report.page import Drawing, draw_for_page, render

@@ -8,12 +8,12 @@ from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.tables.columns import Column, Columns, notation_notes
-from tombola.tables.detect import LongRoles
 from tombola.tables.features import one_per_row
 from tombola.tables.names import (
     stated_direction,
 )
 from tombola.tables.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
+from tombola.tables.roles import LongRoles
 from tombola.tables.runs import cube_of, find_runs, mean_of_runs, run_numbers, runs_note
 from tombola.tables.unit_checks import check_percent_cells
 

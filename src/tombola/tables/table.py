@@ -15,7 +15,6 @@ from tombola._formatting import is_cli_style, is_encodable, join_names, option_t
 from tombola.errors import ParameterError, TableError, TombolaWarning
 from tombola.pool import Pool
 from tombola.tables.columns import Column, Columns, check_unique_names, parse_words, with_words
-from tombola.tables.detect import detect_long
 from tombola.tables.features import encode_features, feature_columns, one_per_row
 from tombola.tables.formats import read_file
 from tombola.tables.formats.arrays import read_array
@@ -23,6 +22,7 @@ from tombola.tables.formats.frames import read_frame
 from tombola.tables.long import read_long
 from tombola.tables.options import ParsedTable, ReadOptions
 from tombola.tables.question import Question
+from tombola.tables.roles import detect_long
 from tombola.tables.to_pool import Table, source_name, to_pool
 from tombola.tables.transpose import transposed
 from tombola.tables.wide import read_wide

@@ -7,10 +7,10 @@ import numpy as np
 from tombola._formatting import join_names, option_text
 from tombola.errors import TableError
 from tombola.tables.columns import Column, Columns
-from tombola.tables.detect import find_ids
 from tombola.tables.names import is_summary_name
 from tombola.tables.options import ReadOptions
 from tombola.tables.question import Question
+from tombola.tables.roles import find_ids
 
 # Name of the column of ids of a table that was turned round: the names of its columns.
 _IDS = "id"

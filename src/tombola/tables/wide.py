@@ -12,11 +12,11 @@ from tombola.errors import TableError
 from tombola.tables.columns import Column, Columns, notation_notes
 from tombola.tables.costs import AS_REQUESTED, columns_of
 from tombola.tables.derived import without_summary_rows
-from tombola.tables.detect import NOT_SELECTED, detect, row_numbers
 from tombola.tables.features import one_per_row, possible_features
 from tombola.tables.names import is_group_name, stated_direction
 from tombola.tables.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 from tombola.tables.question import Question
+from tombola.tables.roles import NOT_SELECTED, detect, row_numbers
 from tombola.tables.runs import cube_of, mean_of_runs, run_numbers, runs_note
 from tombola.tables.unit_checks import check_percent_cells
 

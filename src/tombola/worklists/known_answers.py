@@ -9,7 +9,7 @@ import numpy as np
 from tombola._formatting import join_names
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.racing.options import RaceSettings
+from tombola.racing.settings import RaceSettings
 from tombola.tables.cells import id_place, read_cells, without_summary_line
 from tombola.tables.columns import MISSING
 from tombola.tables.formats.delimited import CellTable

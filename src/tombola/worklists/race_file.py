@@ -19,7 +19,7 @@ from tombola._formatting import is_encodable
 from tombola.errors import MALFORMED_DATA_ERRORS, FeedbackError, ParameterError, SessionError
 from tombola.racing._race import Race, conflicting_answer, is_same_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
-from tombola.racing.options import RaceSettings, distinct_names
+from tombola.racing.settings import RaceSettings, distinct_names
 from tombola.racing.side_information import SideInformation
 from tombola.racing.strata import Strata
 from tombola.tables.cells import RowList
@@ -458,7 +458,7 @@ class RaceFile(WorkFile[None]):
 
     def export(self, path: str | PathLike[str]) -> int:
         """Write all answers, by arrival, to a .csv or .parquet table; return how many."""
-        from tombola.worklists.worklist import export_answers
+        from tombola.worklists.ticket_tables import export_answers
 
         return export_answers(self, Path(path))
 

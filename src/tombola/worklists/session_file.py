@@ -497,7 +497,7 @@ class SessionFile(WorkFile[Session]):
 
     def export(self, path: str | PathLike[str]) -> int:
         """Write all tickets, in the session's unit, to .csv or .parquet; return how many."""
-        from tombola.worklists.worklist import export_tickets
+        from tombola.worklists.ticket_tables import export_tickets
 
         return export_tickets(self, Path(path))
 

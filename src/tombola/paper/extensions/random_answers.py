@@ -15,7 +15,7 @@ import numpy as np
 
 from tombola._types import Floats, Seed
 from tombola.engine.compiler import expected_rounds
-from tombola.evidence.passes import group_runs, pass_wealth
+from tombola.evidence.finished_runs import group_runs, pass_wealth
 from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import exact_band
 from tombola.paper.pvalues import ROUNDING, exact
@@ -325,10 +325,12 @@ class Passes(Extension, name="passes", expected="holds"):
     def source_faults(self) -> dict[str, SourceFault]:
         return {
             "predictions from the same pass": SourceFault(
-                "evidence.passes:PassBets.__init__", "differences[:r]", "differences[: r + 1]"
+                "evidence.finished_runs:PassBets.__init__",
+                "differences[:r]",
+                "differences[: r + 1]",
             ),
             "limit of the bet without predictions": SourceFault(
-                "evidence.passes:_log_wealth", "1.0 + shift + bets.reach", "1.0 + shift"
+                "evidence.finished_runs:_log_wealth", "1.0 + shift + bets.reach", "1.0 + shift"
             ),
         }
 

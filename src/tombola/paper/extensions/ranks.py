@@ -26,7 +26,7 @@ from tombola.racing.rules.pair_bets import pair_weights
 from tombola.racing.rules.ranks import Ranks, n_pairs
 from tombola.ranking import rank
 from tombola.ranking._rank import _Clusters
-from tombola.ranking.report import ProvedOrder, ReadingName
+from tombola.ranking.result import ProvedOrder, ReadingName
 from tombola.report.chart import Chart
 
 # Levels (largest probabilities of a wrong claim) at which the rule is tested.

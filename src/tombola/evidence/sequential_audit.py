@@ -10,11 +10,11 @@ from tombola import _validate
 from tombola._formatting import plural
 from tombola._types import Floats
 from tombola.errors import ParameterError
+from tombola.evidence.audit_statement import Batch, Inequality, Statement
 from tombola.evidence.betting import Betting
 from tombola.evidence.e_process import EProcess
 from tombola.evidence.predicted_mean import PredictedMean
 from tombola.evidence.sequences import StratifiedMean
-from tombola.evidence.statement import Batch, Inequality, Statement
 
 # Outcome of the test of one statement.
 Outcome = Literal["proved", "refuted", "undecided"]

@@ -8,10 +8,10 @@ import pytest
 
 from race_cases import answer_all
 from tombola.racing import Race
+from tombola.racing.result import rows_remaining
 from tombola.racing.rules.best import Best
 from tombola.racing.rules.ranks import Place, Ranks
 from tombola.racing.rules.top import Top
-from tombola.racing.verdict import rows_remaining
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

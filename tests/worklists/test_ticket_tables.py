@@ -17,7 +17,7 @@ from tombola.tables.cells import read_cells
 from tombola.tables.unit_checks import cell_loss
 from tombola.units import Kind, Units
 from tombola.worklists import Assignment, Description, Outcome, SessionFile
-from tombola.worklists.worklist import check_new_table, read_outcomes, write_tickets
+from tombola.worklists.ticket_tables import check_new_table, read_outcomes, write_tickets
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

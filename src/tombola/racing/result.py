@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tombola.racing.options import RaceSettings
 from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import MAX_LOSS_SHARE
+from tombola.racing.settings import RaceSettings
 from tombola.statements import NO_SECOND_CALL, UNCHECKED, Counts, Reading, Statement
 
 if TYPE_CHECKING:

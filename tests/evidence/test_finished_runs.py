@@ -10,7 +10,7 @@ import pytest
 
 from naive import random_answers as naive
 from tombola.errors import ParameterError
-from tombola.evidence.passes import (
+from tombola.evidence.finished_runs import (
     PassBets,
     difference_interval,
     group_runs,
