@@ -119,11 +119,9 @@ def share(wrong: Any) -> str:
 def errors(job: Job) -> None:
     """Print shares of false verdicts at the limit, by level and number of looks."""
     kind = "samples" if job.law else "shuffles"
+    print(f"false verdicts at the limit, {job.files} {kind}, {ROWS} rows read")
     print(
-        f"false verdicts at the limit, {job.files} {kind}, {ROWS} rows read; largest of 1, 10, 100 looks"
-    )
-    print(
-        "table, rows, true loss | level | looks any: passed, worse at 1 | 10 | 100 looks | looks 1: same"
+        "table, rows, true loss | level | looks any at 1 | 10 | 100 looks: passed worse | looks 1: same"
     )
     for name in job.tables:
         number = TABLES.index(name)
@@ -136,6 +134,9 @@ def errors(job: Job) -> None:
             cells = []
             for rule in (any_look, one_look):
                 for looks in LOOKS:
+                    if rule is one_look and looks == 100 and level != 0.05:
+                        # A hundred runs of a rule that must not be looked at: once is enough.
+                        continue
                     passed = wrong_at(
                         partial(rule, shift=limit, level=level, margin=True), drawn, looks
                     )

@@ -67,6 +67,28 @@ def test_what_cannot_be_measured_exits_with_2(
     assert message in error
 
 
+def test_commits_are_in_page_and_summary(folder: Path, run_main: Main) -> None:
+    words = (
+        "gate",
+        "old.csv",
+        "down.csv",
+        "--within",
+        "0.02",
+        "--out",
+        "g.html",
+        "--summary",
+        "s.md",
+    )
+    assert run_main(*words, "--commits", "3f2a9c1,b81e044")[0] == 1
+    for name in ("g.html", "s.md"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert "3f2a9c1" in text
+        assert "b81e044" in text
+    code, _, error = run_main(*words, "--commits", "3f2a9c1")
+    assert code == 2
+    assert "--commits: expected a commit for each of old, down, got 1" in error
+
+
 def test_folders_name_versions(tmp_path: Path, run_main: Main) -> None:
     write(tmp_path / "main" / "scores.csv")
     write(tmp_path / "branch" / "scores.csv", worse=40)

@@ -124,7 +124,8 @@ def run_step(name: str, job: dict[str, str], **inputs: str) -> subprocess.Comple
 
 def run_gate(job: dict[str, str], old: str, new: str, **inputs: str) -> str:
     """Run gate, comment and verdict; return the status and what the comment step said."""
-    given = {"WITHIN": "0.02", "METRIC": "", "TITLE": "qa", "OPTIONS": "", **inputs}
+    given = {"WITHIN": "0.02", "METRIC": "", "TITLE": "qa", "OPTIONS": "", "COMMITS": "",
+             "BASE": "3f2a9c1" + 33 * "0", "HEAD": "b81e044" + 33 * "0", **inputs}  # fmt: skip
     done = run_step("Gate", job, OLD=old, NEW=new, **given)
     assert done.returncode == 0, done.stderr
     output = dict(
@@ -146,7 +147,9 @@ def test_one_comment_that_is_updated(job: dict[str, str], github: GitHub) -> Non
     assert run_gate(job, "old.csv", "bad.csv") == "1 1 comment unchanged"
     assert run_gate(job, "old.csv", "new.csv") == "0 0 comment updated"
     assert github.writes == ["POST", "PATCH"]
-    assert github.comments[-1]["body"].startswith("<!-- tombola-gate:qa -->\n### ✅ qa: passed")
+    body = github.comments[-1]["body"]
+    assert body.startswith("<!-- tombola-gate:qa -->\n### ✅ qa: passed – score 0.0 points")
+    assert "| | old `3f2a9c1` | new `b81e044` |" in body
     summary = Path(job["GITHUB_STEP_SUMMARY"]).read_text()
     assert summary.startswith("of an earlier step\n<!-- tombola-gate:qa -->")
     assert summary.count("### ") == 3, "appended, not replaced"

@@ -24,12 +24,71 @@ def result(worse: int = 60, **options: object) -> GateResult:
 def test_markdown_has_the_verdict_first() -> None:
     text = to_markdown(result(), "qa", "tombola gate a b")
     lines = text.splitlines()
-    assert lines[:2] == ["<!-- tombola-gate:qa -->", "### ❌ qa: worse"]
-    assert "| **b** | 0.800 | 0.600 | **−0.200** |" in text
+    assert lines[:2] == ["<!-- tombola-gate:qa -->", "### ❌ qa: worse – b −20.0 points"]
+    assert "| **b** | 80.0 | 60.0 | **−20.0** |" in text
+    assert "| −2.0 | ❌ worse |" in text
+    assert "Numbers are in points: 1 is 100 points." in text
     assert text.index("| **b** |") < text.index("| c |")
     assert "`q1`, `q2`, `q3` and 57 more" in text
     assert "An identical version would fail this gate with probability at most 0.05." in text
     assert lines[-1].endswith("exit status 1</sub>")
+
+
+def test_other_ranges_are_in_their_own_unit() -> None:
+    """Points are hundredths of a range from 0 to 1 only."""
+    scores = {row: 5 * score for row, score in OLD.items()}
+    worse = {**scores, **dict.fromkeys(list(OLD)[1:80], 0.0)}
+    text = to_markdown(tombola.gate(scores, worse, within=0.1, kind="scores", range=(0, 5)))
+    assert "### ❌ Gate: worse – score −1.07\n" in text
+    assert "points" not in text
+    losses = tombola.gate(
+        {row: 1 - score for row, score in OLD.items()},
+        dict.fromkeys(OLD, 1.0),
+        within=0.02,
+        kind="losses",
+    )
+    assert "| +2.0 | ❌ worse |" in to_markdown(losses)
+    assert "– loss +80.0 points" in to_markdown(losses)
+
+
+def test_commits_are_named_and_short() -> None:
+    commits = {"old": "3f2a9c1" + "0" * 33, "b": "b81e044" + "a" * 33, "c": "v1.2"}
+    text = to_markdown(result(), "qa", commits=commits)
+    assert "| | old `3f2a9c1` | new | change |" in text
+    assert "| **b `b81e044`** |" in text
+    assert "| c `v1.2` |" in text
+    page = gate_page(result(), "qa", commits=commits)
+    assert "<code>3f2a9c1</code>: the old version" in page
+    assert "b <code>b81e044</code>" in page
+    only = tombola.gate(OLD, OLD, within=0.02, kind="scores")
+    assert "| | old `3f2a9c1` | new |" in to_markdown(only, commits=commits)
+
+
+def test_rows_of_both_directions_are_shown() -> None:
+    """Many rows that got worse do not hide those that got better."""
+    wrong = [row for row, score in OLD.items() if not score]
+    right = [row for row, score in OLD.items() if score]
+    new = {**OLD, **dict.fromkeys(wrong[:30], 1.0), **dict.fromkeys(right[:60], 0.0)}
+    text = to_markdown(tombola.gate(OLD, new, within=0.02, kind="scores"))
+    assert text.count("| 1 | 0 |") == text.count("| 0 | 1 |") == 5
+    assert "now better: 30" in text
+
+
+def test_reported_groups_are_folded_and_share_their_own_level() -> None:
+    import pandas as pd
+
+    old = pd.DataFrame({"id": list(OLD), "score": list(OLD.values()), "topic": ["x", "y"] * 150})
+    new = old.assign(score=[s * (i % 4 > 0) for i, s in enumerate(old.score)])
+    for must_pass in (False, True):
+        one = tombola.gate(old, new, within=0.02, by="topic", each_group=must_pass)
+        text = to_markdown(one)
+        main, _, details = text.partition("<details>")
+        assert ("score, x" in main) is must_pass
+        assert ("Groups are only reported" in details) is not must_pass
+        assert ("only reported" in str(one)) is not must_pass
+        page = gate_page(one, "qa")
+        assert page.count('class="track"') == 3
+        assert ("2 groups, only reported" in page) is not must_pass
 
 
 def test_names_cannot_break_out() -> None:
@@ -65,4 +124,5 @@ def test_page_has_a_decision_per_version() -> None:
     page = gate_page(result(), "qa", "tombola gate a b")
     assert page.count('class="track"') == 2
     assert "the old version, score 0.800" in page
-    assert "Rows that differ most: b" in page
+    assert "<summary>b, score: 60 worse, 0 better</summary>" in page
+    assert page.index('class="old"') > page.rindex('class="track"'), "the old version is last"

@@ -5,11 +5,11 @@ import shlex
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tombola._formatting import written_line
+from tombola._formatting import join_names, written_line
 from tombola.cli.live_gate import LiveOptions, run_live
 from tombola.cli.options import (
     By,
@@ -25,6 +25,9 @@ from tombola.cli.options import (
 from tombola.cli.printing import show
 from tombola.cli.table_options import parse_kind, parse_names
 from tombola.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tombola.gating import GateResult
 
 
 def gate(
@@ -177,6 +180,13 @@ def gate(
     title: Annotated[
         str, typer.Option(help="Name of this gate in the page, the summary and the XML.")
     ] = "",
+    commits: Annotated[
+        str,
+        typer.Option(
+            help="Commit of each version, the old one first, for the page and the summary; commas "
+            "between."
+        ),
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Decide whether a new version is not worse than an old one.
@@ -291,14 +301,15 @@ def gate(
             ignore_rows=parse_names(ignore_rows),
         )
     command = shlex.join(["tombola", *sys.argv[1:]])
+    by_version = _commits_of(result, parse_names(commits))
     if out is not None:
-        page = gate_page(result, title or "Gate", command, datetime.now())
+        page = gate_page(result, title or "Gate", command, datetime.now(), by_version)
         write_atomic(out, page, *versions)
     if junit is not None:
         write_atomic(junit, to_junit(result, title, undecided=undecided), *versions)
     if summary is not None:
         with summary.open("a", encoding="utf-8") as markdown:
-            markdown.write(to_markdown(result, title, command))
+            markdown.write(to_markdown(result, title, command, by_version))
     if as_json:
         sys.stdout.write(json.dumps(result.to_json(), allow_nan=False) + "\n")
     else:
@@ -310,6 +321,18 @@ def gate(
     if status == 3 and undecided is not None:
         status = 0 if undecided == "pass" else 1
     raise typer.Exit(status)
+
+
+def _commits_of(result: "GateResult", commits: list[str]) -> dict[str, str]:
+    """Return the commit of each version by its name; {} if none is given."""
+    if not commits:
+        return {}
+    if len(commits) != len(result.versions):
+        raise ParameterError(
+            f"--commits: expected a commit for each of {join_names(result.versions)}, got "
+            f"{len(commits)}; write them in this order, with commas between."
+        )
+    return dict(zip(result.versions, commits, strict=True))
 
 
 def _check_live(versions: list[str], of_finished: dict[str, Any]) -> None:

@@ -1,30 +1,40 @@
 """Page of a gate: a decision per version with its band against the allowed loss."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from tombola import __version__
 from tombola.gating.result import SCOPES, Comparison, GateResult, rows_text
+from tombola.gating.summary import short_commit
 from tombola.report.components import Answer
 from tombola.report.page import render
 
+# Rows that got worse, and that got better, in each table; the JSON has more.
+_MAX_ROWS = 10
 _TONES = {"proved": "good", "refuted": "bad", "undecided": "fair"}
 
 
 def gate_page(
-    result: GateResult, title: str, command: str = "", made: datetime | None = None
+    result: GateResult,
+    title: str,
+    command: str = "",
+    made: datetime | None = None,
+    commits: Mapping[str, str] | None = None,
 ) -> str:
     """Return a self-contained HTML page.
 
     command: the command line that made it. made: its date; None leaves it out.
+    commits: names of versions, and the commit that each belongs to.
     """
+    short = {name: short_commit(commit) for name, commit in (commits or {}).items()}
     facts = [
-        ("verdict about", SCOPES[result.reading]),
+        ("verdict", SCOPES[result.reading]),
         ("looks", "one" if result.looks == "1" else "any number"),
         ("probability of a wrong verdict", f"at most {result.level:g}"),
     ]
     if result.reading == "recorded" and result.race is None:
-        facts = [("verdict about", SCOPES["recorded"]), ("certainty", "exact")]
+        facts = [("verdict", SCOPES["recorded"]), ("certainty", "exact")]
     if result.race is not None:
         facts.append(("calls", str(result.race.counts)))
     if made is not None:
@@ -43,15 +53,39 @@ def gate_page(
             tag=result.tag, heading=result.heading
         ),
         facts=facts,
-        bands=[_band(result, comparison, reach) for comparison in comparisons],
+        versions=[
+            {**_version(result, name, reach), "commit": short.get(name, "")}
+            for name in result.versions[1:]
+        ],
         old=result.old,
+        old_commit=short.get(result.old, ""),
         old_means=[
             (metric, next(c.number(c.old_mean) for c in comparisons if c.metric == metric))
             for metric in dict.fromkeys(c.metric for c in comparisons)
         ],
-        notes=[*result.missing_notes(), *result.notes, result.false_alarm],
+        notes=[
+            *(filter(None, [result.shared_level_text, result.reported_groups_text])),
+            *result.missing_notes(),
+            *result.notes,
+            result.false_alarm,
+        ],
         tables=[_rows(result, comparison) for comparison in result.comparisons],
     )
+
+
+def _version(result: GateResult, name: str, reach: float) -> dict[str, Any]:
+    """Return the decision about a version with its bands: list and deciding groups, then the others."""
+    deciding = [c for c in result.deciding if c.version == name]
+    verdicts = {comparison.verdict for comparison in deciding}
+    verdict = next(v for v in ("refuted", "undecided", "proved") if v in verdicts)
+    reported = () if result.groups_decide else (c for c in result.groups if c.version == name)
+    return {
+        "name": name,
+        "tag": next(c.tag for c in deciding if c.verdict == verdict),
+        "tone": _TONES[verdict],
+        "bands": [_band(result, comparison, reach) for comparison in deciding],
+        "reported": [_band(result, comparison, reach) for comparison in reported],
+    }
 
 
 def _band(result: GateResult, comparison: Comparison, reach: float) -> dict[str, Any]:
@@ -61,12 +95,9 @@ def _band(result: GateResult, comparison: Comparison, reach: float) -> dict[str,
     def place(gain: float) -> float:
         return round(50.0 + 50.0 * max(-1.0, min(1.0, gain / scale)), 2)
 
-    several = len({c.version for c in result.comparisons}) > 1
     low = place(comparison.low)
     return {
-        "version": comparison.version,
-        "name": comparison.metric if several or result.several else "",
-        "group": comparison.group,
+        "name": ", ".join(filter(None, [comparison.metric, comparison.group])),
         "tag": comparison.tag,
         "tone": _TONES[comparison.verdict],
         "old": comparison.number(comparison.old_mean),
@@ -87,11 +118,12 @@ def _rows(result: GateResult, comparison: Comparison) -> dict[str, Any]:
     several = len(result.comparisons) > 1
     return {
         "heading": f"{comparison.version}, {comparison.metric}" if several else comparison.version,
+        "is_open": comparison.verdict != "proved",
         "n_worse": comparison.n_worse,
         "n_better": comparison.n_better,
         "rows": [
             (row.row, f"{row.old:.4g}", f"{row.new:.4g}", tone)
             for rows, tone in ((comparison.worst_rows, "bad"), (comparison.best_rows, "good"))
-            for row in rows
+            for row in rows[:_MAX_ROWS]
         ],
     }

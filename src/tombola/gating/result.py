@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tombola._formatting import HtmlTable, html_block, join_names, plural, short_repr
+from tombola._formatting import HtmlTable, html_block, join_names, plural, short_repr, truncate
 from tombola.statements import Conclusion, Counts, Quantity, Reading, Relation, Statement
 from tombola.units import Units
 
@@ -24,6 +24,11 @@ SCOPES: dict[Reading, str] = {
 }
 # Note on two versions that do not differ anywhere.
 SAME_SCORES = "the same scores everywhere can also mean that one version ran twice"
+# Letters of a subject that a sentence shows, and of the name of its version at least.
+_MAX_SUBJECT = 60
+_MIN_NAME = 20
+# Letters of the first column of text; longer names push their own line to the right.
+_MAX_HEAD = 30
 # Rows that a sentence lists; the page and the JSON have more.
 _MAX_LISTED = 3
 # Rows that differ most, in JSON and on the page.
@@ -105,7 +110,9 @@ class Comparison:
 
     def number(self, value: float, *, signed: bool = False) -> str:
         """Format a number of the metric."""
-        rounded = round(value, self.decimals) + 0.0
+        # Half a unit is rounded away from 0 in every unit, also if sums are a little less.
+        scale = 10.0**self.decimals
+        rounded = math.copysign(math.floor(abs(value) * scale + 0.5 + 1e-6) / scale, value) + 0.0
         if signed and rounded == 0.0:
             return f"{0.0:.{self.decimals}f}"
         return f"{rounded:{'+' if signed else ''}.{self.decimals}f}"
@@ -139,15 +146,23 @@ class Comparison:
 
         old: name of the old version. by_metric: whether there are several metrics to name.
         """
-        subject = self.version + (f" in {self.metric}" if by_metric else "")
-        subject += f" on {self.group}" if self.group else ""
+        part = (f" in {self.metric}" if by_metric else "") + (
+            f" on {self.group}" if self.group else ""
+        )
+        # A sentence cuts long names at the end, where it would lose the metric.
+        subject = truncate(self.version, max(_MIN_NAME, _MAX_SUBJECT - len(part))) + part
         relation: Relation = "better" if self.within is None else "not worse"
         if self.verdict == "refuted":
             tied = self.within is None and self.high >= 0.0
             relation = "not better" if tied else "worse"
         amount = 0.0 if self.within is None else self.within
         return Conclusion(
-            relation, (subject,), than=old, amount=amount, advantage=self.gain, rows=self.rows
+            relation,
+            (subject,),
+            than=old,
+            amount=amount,
+            advantage=math.copysign(float(self.number(abs(self.gain))), self.gain),
+            rows=self.rows,
         )
 
     def claim(self, old: str, *, by_metric: bool) -> str:
@@ -239,6 +254,11 @@ class GateResult:
     race: Statement | None = None
 
     @property
+    def versions(self) -> list[str]:
+        """Names of the versions, the old one first."""
+        return [self.old, *dict.fromkeys(comparison.version for comparison in self.comparisons)]
+
+    @property
     def deciding(self) -> tuple[Comparison, ...]:
         """The comparisons that must all pass."""
         return (*self.comparisons, *self.groups) if self.groups_decide else self.comparisons
@@ -321,13 +341,19 @@ class GateResult:
     def lines(self) -> list[str]:
         """Return the result as lines of text: verdict, numbers, rows, what to do next."""
         text = [self.header, _line(self.tag, self.claim_line())]
+        groups = [
+            ", ".join(filter(None, [self._group_owner(comparison), comparison.group]))
+            for comparison in self.groups
+        ]
+        names = [_short_name(c, by_metric=self.several) for c in self.comparisons]
+        heads = [*(names if len(names) > 1 else ()), *(f"  {name}" for name in groups)]
+        width = max(10, *(len(head) for head in heads if len(head) <= _MAX_HEAD), 0)
         for comparison in self.comparisons:
-            text += self._number_lines(comparison)
-        for comparison in self.groups:
-            name = ", ".join(filter(None, [self._group_owner(comparison), comparison.group]))
-            text += [_line(f"  {name}", self._row_text(comparison, with_tag=True))]
-        if self.groups and not self.groups_decide:
-            text.append(_line("", "groups are reported, and share a level of their own"))
+            text += self._number_lines(comparison, width)
+        for name, comparison in zip(groups, self.groups, strict=True):
+            text += [_line(f"  {name}", self._row_text(comparison, with_tag=True), width)]
+        if self.reported_groups_text:
+            text.append(_line("", self.reported_groups_text))
         if self.shared_level_text:
             text.append(_line("", self.shared_level_text))
         text += [_line("note", note) for note in (*self.missing_notes(), *self.notes)]
@@ -337,9 +363,8 @@ class GateResult:
     @property
     def header(self) -> str:
         """What was read: versions, rows, and the direction of the metrics."""
-        names = [self.old, *dict.fromkeys(comparison.version for comparison in self.comparisons)]
-        versions = len(names)
-        listed = f" ({join_names(names)})"
+        versions = len(self.versions)
+        listed = f" ({join_names(self.versions)})"
         rows = {comparison.rows for comparison in self.comparisons}
         both = "both" if versions == 2 else "all"
         counts = plural(rows.pop(), "row") if len(rows) == 1 else f"{min(rows):,} or more rows"
@@ -377,9 +402,22 @@ class GateResult:
             several = len({comparison.version for comparison in self.comparisons}) > 1
             versions = "all versions" if several else "the list"
             groups = " and its groups" if not several else " and groups"
-            return f"{versions}{groups if self.groups else ''} share {percent}"
+            return f"{versions}{groups if self.groups_decide else ''} share {percent}"
         shares = any(comparison.worse_level < self.level for comparison in self.comparisons)
         return f"claims of worse share {percent}" if shares else ""
+
+    @property
+    def reported_groups_text(self) -> str:
+        """Which claims about groups share a level, if groups are only reported; else ""."""
+        if not self.groups or self.groups_decide:
+            return ""
+        if self.reading == "recorded" and self.race is None:
+            return "groups are only reported"
+        each = 100 * (1 - max(comparison.pass_level for comparison in self.groups))
+        return (
+            f"groups are only reported: their claims of worse share {100 * self.level:g} %, and each "
+            f"PASSED holds with {each:.4g} % on its own"
+        )
 
     def _group_owner(self, comparison: Comparison) -> str:
         """Return the version and the metric of a group, as far as there are several."""
@@ -390,14 +428,14 @@ class GateResult:
         ]
         return " ".join(filter(None, parts))
 
-    def _number_lines(self, comparison: Comparison) -> list[str]:
+    def _number_lines(self, comparison: Comparison, width: int) -> list[str]:
         several = len(self.comparisons) > 1
         name = _short_name(comparison, by_metric=self.several) if several else comparison.metric
-        lines = [_line(name, self._row_text(comparison, with_tag=several))]
+        lines = [_line(name, self._row_text(comparison, with_tag=several), width)]
         if not several or comparison.verdict != "proved":
-            lines.append(_line("rows" if not several else "", rows_text(comparison)))
+            lines.append(_line("rows" if not several else "", rows_text(comparison), width))
         if step := comparison.next_text(self.unit):
-            lines.append(_line("next", step))
+            lines.append(_line("next", step, width))
         return lines
 
     def _row_text(self, comparison: Comparison, *, with_tag: bool = False) -> str:
@@ -534,5 +572,5 @@ def _short_name(comparison: Comparison, *, by_metric: bool) -> str:
     return f"{comparison.version} {comparison.metric}" if by_metric else comparison.version
 
 
-def _line(head: str, text: str) -> str:
-    return f"{head:<10} {text}"
+def _line(head: str, text: str, width: int = 10) -> str:
+    return f"{head:<{width}} {text}"
