@@ -99,6 +99,7 @@ def job(tmp_path: Path, github: GitHub) -> dict[str, str]:
     (tmp_path / "mixed_old.csv").write_text("\n".join(["id,score", *lines]) + "\n")
     return {
         "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT / "src"),
         "HOME": str(tmp_path),
         "RUNNER_TEMP": str(tmp_path / "temp"),
         "GITHUB_ACTION_PATH": str(ROOT),
