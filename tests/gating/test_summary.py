@@ -48,7 +48,7 @@ def test_other_ranges_are_in_their_own_unit() -> None:
         kind="losses",
     )
     assert "| +2.0 | ❌ worse |" in to_markdown(losses)
-    assert "– loss +80.0 points" in to_markdown(losses)
+    assert "– score +80.0 points" in to_markdown(losses)
 
 
 def test_commits_are_named_and_short() -> None:
