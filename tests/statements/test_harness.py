@@ -69,4 +69,4 @@ def test_terminal_json_exit_status_and_page_agree(question: str, tmp_path: Path)
     assert facts["statement"] == json.loads(json.dumps(statement.to_json()))
     assert parse(facts["verdict"]).prefix == parse(race.verdict).prefix
     page = RaceReport.from_file(file).to_html()
-    assert str(statement).split("; ")[0] in page.replace("&#39;", "'")
+    assert statement.full.split("; ")[0] in page.replace("&#39;", "'")
