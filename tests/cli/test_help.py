@@ -1,6 +1,8 @@
 """Help: short enough for a screen, options in panels, none that means nothing."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 from typer.main import get_command
@@ -69,3 +71,13 @@ def test_rank_has_no_options_of_learners() -> None:
         options_in(text_of("rank", "--help-all"))
     )
     assert "--cluster " not in text_of("rank", "--help-all")
+
+
+@pytest.mark.parametrize("words", [(), ("race",), ("session",)])
+def test_no_command_prints_the_help(words: tuple[str, ...]) -> None:
+    """Through the process: Typer shows errors of its own by another way than the runner."""
+    command = [sys.executable, "-m", "tombola", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("Help on one of them: tombola")
+    assert not done.stdout

@@ -35,7 +35,7 @@ from tombola.errors import (
 )
 
 # The command `tombola`; its subcommands are added below.
-app = App(no_args_is_help=True, add_completion=True)
+app = App(add_completion=True)
 
 
 def _print_version(requested: bool) -> None:

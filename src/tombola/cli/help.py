@@ -102,7 +102,15 @@ class HelpCommand(TyperCommand):
 
 
 class HelpGroup(TyperGroup):
-    """A group of commands with compact help."""
+    """A group of commands with compact help, which a call without a command prints, too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line; without arguments print the help and exit with status 2."""
+        # Typer's own `no_args_is_help` prints nothing for a group that formats its help itself.
+        if not args and not ctx.resilient_parsing:
+            typer.echo(self.get_help(ctx), err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write usage, purpose, and the commands by panel."""

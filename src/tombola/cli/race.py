@@ -116,7 +116,6 @@ _Column = Annotated[str, typer.Option("--id", "--column", help=ID_HELP)]
 
 # The command `tombola race`; its subcommands follow.
 app = App(
-    no_args_is_help=True,
     add_completion=False,
     help="Find the best candidate on a list with as few calls as a guarantee allows.",
 )

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 # The command `tombola session`; its subcommands follow.
 app = App(
-    no_args_is_help=True,
     add_completion=False,
     help="Run a learner on your own list of rows: start, next, record.",
 )
