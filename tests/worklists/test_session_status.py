@@ -13,7 +13,7 @@ from tombola import UCB1, Exp3, Hedge
 from tombola._formatting import csv_text
 from tombola.budget.budget import Budget
 from tombola.learners import EmpiricalLP, ThriftyLP
-from tombola.worklists import SessionFile, worklist
+from tombola.worklists import SessionFile, ticket_tables
 
 NAMES = ["=a", "b", "c"]
 WORST = [0.5, 0.0, 0.25]
@@ -98,7 +98,7 @@ def test_status_view_export_equal_naive(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = random.Random(kind)
-    monkeypatch.setattr(worklist, "_TICKETS_PER_CHUNK", 7)
+    monkeypatch.setattr(ticket_tables, "_TICKETS_PER_CHUNK", 7)
     path = tmp_path / "my.run"
     run = begin(path, kind)
     check(run, path)
