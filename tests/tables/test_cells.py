@@ -124,3 +124,15 @@ def test_a_total_that_is_no_sum_is_asked_about(tmp_path: Path) -> None:
         read_row_list(path)
     assert read_row_list(path, ignore_rows=["total"]).ids == ("x", "y", "z")
     assert read_row_list(path, ignore_rows=["none"]).ids == ("x", "y", "z", "total")
+
+
+def test_the_answer_about_a_row_without_an_id_can_be_given(tmp_path: Path) -> None:
+    """A blank id is no value of an option: such a row is named by its place."""
+    rows = "".join(f"c{n},{n % 7},{n % 5}\n" for n in range(12))
+    path = tmp_path / "l.csv"
+    path.write_text(f"id,a,b\n{rows},999,888\n")
+    with pytest.raises(QuestionError, match="one without an id in line 14") as asked:
+        read_row_list(path)
+    answers = [command for _, command in asked.value.answers]
+    assert any("last" in answer for answer in answers)
+    assert read_row_list(path, ignore_rows=["last"]).ids == tuple(f"c{n}" for n in range(12))

@@ -220,10 +220,17 @@ def _pattern(label: str) -> str:
 def _ask_about_row(
     table: Columns, options: ReadOptions, labels: Sequence[str], rows: Sequence[int]
 ) -> Question:
-    texts = [f"one called {labels[row]!r} in {table.place(row)}" for row in rows[:3]]
+    texts = [
+        f"one called {labels[row]!r} in {table.place(row)}"
+        if labels[row]
+        else f"one without an id in {table.place(row)}"
+        for row in rows[:3]
+    ]
     is_total = is_summary_label(labels[rows[0]])
     end = "" if is_total else ", which may sum up others or describe them"
-    names = list(dict.fromkeys(labels[row] for row in rows))
+    # A blank id cannot be written as an option: such a row is named by its place.
+    ends = {0: "first", table.rows - 1: "last"}
+    names = list(dict.fromkeys(labels[row] or ends.get(row, "") for row in rows))
     return Question(
         table.source,
         f"expected a row, got {', '.join(texts)}{end}",
