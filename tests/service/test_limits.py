@@ -6,7 +6,6 @@ import logging
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -147,15 +146,35 @@ def test_log_has_json_lines() -> None:
     assert "ValueError" in json.loads(text)["trace"]
 
 
-def test_slow_body_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tombola.service import parsing
+def test_half_sent_body_has_a_time_limit() -> None:
+    async def main() -> None:
+        protocol, transport = protocol_with(0)
+        protocol.data_received(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n")
+        timer = protocol._timer
+        assert timer.when() > asyncio.get_running_loop().time() + server._HEADER_SECONDS
+        protocol.data_received(b"12")
+        assert protocol._timer is timer, "more bytes do not extend it"
+        timer._run()
+        assert transport.abort.called
+        protocol.data_received(b"34")
+        assert protocol._timer is None
+        assert timer.cancelled()
 
-    async def endless() -> AsyncIterator[bytes]:
-        yield b"{"
-        await asyncio.Event().wait()
+    asyncio.run(main())
 
-    monkeypatch.setattr(parsing, "_BODY_SECONDS", 0.0)
-    request: Any = SimpleNamespace(stream=endless)
-    with pytest.raises(ProblemError, match="expected the body within") as refused:
-        asyncio.run(parsing._read_body(request))
-    assert refused.value.status == 408
+
+def test_lines_of_one_turn_are_written_together() -> None:
+    stream = Mock()
+    handler = server._GroupedLines(stream)
+    record = logging.LogRecord("x", logging.INFO, "", 1, "line", None, None)
+
+    async def main() -> None:
+        handler.emit(record)
+        handler.emit(record)
+        assert not stream.write.called
+        await asyncio.sleep(0)
+        stream.write.assert_called_once_with("line\nline\n")
+
+    asyncio.run(main())
+    handler.emit(record)
+    assert stream.write.call_args.args == ("line\n",)

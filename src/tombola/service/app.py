@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -51,6 +50,10 @@ SECURITY_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+
+_RAW_HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+
+_encode = json.JSONEncoder(allow_nan=False).encode
 
 # Handler of a request after its checks; data that is not a reply is sent as JSON.
 _Handler = Callable[[CheckedRequest], Awaitable[Any]]
@@ -103,20 +106,21 @@ class Service:
         )
         raise ProblemError(401, "token", detail, {"WWW-Authenticate": "Bearer"})
 
-    def _check_origin(self, request: Request) -> None:
+    def _check_origin(self, request: Request, *, has_tokens: bool) -> None:
         """Reject requests that a page of another site makes with the browser of a user."""
-        host = request.headers.get("host", "")
-        if not len(self.tokens) and _split(f"//{host}").hostname not in _LOCAL_HOSTS:
+        headers = request.headers
+        host = headers.get("host", "")
+        if not has_tokens and _split(f"//{host}").hostname not in _LOCAL_HOSTS:
             detail = (
                 f"request: expected the host name localhost, got {host!r:.100}; add a "
                 "token to serve other names."
             )
             raise ProblemError(421, "host", detail)
         # nginx adds no header by default, but speaks HTTP/1.0 then; clients and browsers do not.
-        is_passed_on = not _PROXY_HEADERS.isdisjoint(request.headers) or (
+        is_passed_on = not _PROXY_HEADERS.isdisjoint(headers.keys()) or (
             request.scope["http_version"] == "1.0"
         )
-        if not len(self.tokens) and is_passed_on:
+        if not has_tokens and is_passed_on:
             detail = (
                 "request: expected one of this machine, got one that a proxy has passed on; add a "
                 "token to serve other machines."
@@ -124,9 +128,9 @@ class Service:
             raise ProblemError(403, "proxy", detail)
         if request.method in _SAFE_METHODS:
             return
-        origin = request.headers.get("origin")
+        origin = headers.get("origin")
         is_foreign = origin is not None and _split(origin).netloc != host
-        if is_foreign or request.headers.get("sec-fetch-site", "same-origin") not in (
+        if is_foreign or headers.get("sec-fetch-site", "same-origin") not in (
             "same-origin",
             "none",
         ):
@@ -149,7 +153,7 @@ class Service:
 
         async def run(request: Request) -> Response:
             try:
-                self._check_origin(request)
+                self._check_origin(request, has_tokens=len(self.tokens) > 0)
                 identity = (
                     LOCAL_ADMIN._replace(role="reader") if role is None else self.identify(request)
                 )
@@ -166,8 +170,7 @@ class Service:
                 raise problem_from(error, self.tokens.path) from None
             if isinstance(reply, Response):
                 return reply
-            text = json.dumps(_finite(reply), allow_nan=False)
-            return Response(text, status, media_type="application/json")
+            return Response(_json_text(reply), status, media_type="application/json")
 
         return run
 
@@ -216,9 +219,9 @@ class _HeadersAndLog:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                for name, value in SECURITY_HEADERS.items():
-                    headers.setdefault(name, value)
+                own = message["headers"]
+                names = {name for name, _ in own}
+                message["headers"] = own + [row for row in _RAW_HEADERS if row[0] not in names]
             await send(message)
 
         try:
@@ -233,7 +236,7 @@ class _HeadersAndLog:
                 "ms": round(1000 * (time.perf_counter() - started), 2),
                 "worker": scope.get("tombola.worker", ""),
             }
-            LOG.info("%s", json.dumps(line))
+            LOG.info(_encode(line))
 
 
 async def _problem_reply(request: Request, error: ProblemError) -> Response:
@@ -255,6 +258,14 @@ def _split(address: str) -> SplitResult:
         raise ProblemError(
             400, "malformed", "request: expected valid Host and Origin headers; repair them."
         ) from None
+
+
+def _json_text(reply: Any) -> str:
+    """Return plain data as JSON, with null in place of numbers that are not finite."""
+    try:
+        return _encode(reply)
+    except ValueError:
+        return _encode(_finite(reply))
 
 
 def _finite(value: Any) -> Any:

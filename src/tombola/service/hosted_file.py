@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,7 +45,7 @@ class HostedFile:
         self._reader = ThreadPoolExecutor(1, thread_name_prefix=f"tombola-{name}-read")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tombola-{name}")
         # Writes that wait for the thread, the oldest first.
-        self._waiting: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._waiting: deque[tuple[Callable[[], Any], asyncio.Future[Any]]] = deque()
         self._cached: dict[str, tuple[float, int, Any]] = {}
 
     @property
@@ -83,33 +83,45 @@ class HostedFile:
                 "paused",
                 f"{self.name}: expected a running list, got a paused one; ask an admin.",
             )
-        future: Future[_T] = Future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[_T] = loop.create_future()
         self._waiting.append((lambda: function(*arguments), future))
-        self._writer.submit(self._write_waiting)
+        if len(self._waiting) == 1:
+            # After the other requests that have arrived by now, so that they join.
+            loop.call_soon(self._writer.submit, self._write_waiting)
         try:
-            result = await asyncio.wrap_future(future)
+            return await future
         except TombolaError as error:
             raise problem_from(error, self.path) from None
-        self.changes += 1
-        self._changed.set()
-        self._changed = asyncio.Event()
-        return result
 
     def _write_waiting(self) -> None:
-        """Write what waits, in one transaction; nothing if an earlier call has done it."""
-        group: list[tuple[Callable[[], Any], Future[Any]]] = []
+        """Write what waits, in one transaction; the rest comes after the reads that wait."""
+        group: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
         while self._waiting and len(group) < _MAX_GROUP:
             function, future = self._waiting.popleft()
             # A client that has gone before its turn changes nothing.
-            if future.set_running_or_notify_cancel():
+            if not future.cancelled():
                 group.append((function, future))
-        results = self.file.run_together([function for function, _ in group])
-        for (_, future), result in zip(group, results, strict=True):
+        if self._waiting:
+            self._writer.submit(self._write_waiting)
+        if group:
+            results = self.file.run_together([function for function, _ in group])
+            futures = [future for _, future in group]
+            futures[0].get_loop().call_soon_threadsafe(self._reply, futures, results)
+            self.file.save_state()
+
+    def _reply(self, futures: list[asyncio.Future[Any]], results: list[Any]) -> None:
+        """Pass the results of a group to the requests that still wait."""
+        for future, result in zip(futures, results, strict=True):
             if isinstance(result, Exception):
-                future.set_exception(result)
-            else:
+                if not future.done():
+                    future.set_exception(result)
+                continue
+            self.changes += 1
+            if not future.done():
                 future.set_result(result)
-        self.file.save_state()
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     def pause(self, *, paused: bool) -> None:
         """Stop issuing and recording, or resume."""

@@ -268,12 +268,8 @@ _STREAM = ("text/event-stream",)
 _LIST = "/v1/lists/{name}"
 
 # All operations: method, path, least role (None: public), handler, schema of the reply, and
-# options.
+# options. A request is compared with one path after the other, so the frequent ones come first.
 API = (
-    Operation("GET", "/healthz", None, endpoints.health, _object(status=_TEXT, version=_TEXT)),
-    Operation("GET", "/readyz", None, endpoints.ready, _object(status=_TEXT, files=_COUNT)),
-    Operation("GET", "/openapi.json", None, endpoints.openapi, {"type": "object"}),
-    Operation("GET", "/v1", "reader", endpoints.overview, _OVERVIEW),
     Operation(
         "POST",
         f"{_LIST}/next",
@@ -284,6 +280,10 @@ API = (
         takes_key=True,
     ),
     Operation("POST", f"{_LIST}/record", "worker", endpoints.record, _RECORDED, _OUTCOMES_BODY),
+    Operation("GET", "/healthz", None, endpoints.health, _object(status=_TEXT, version=_TEXT)),
+    Operation("GET", "/readyz", None, endpoints.ready, _object(status=_TEXT, files=_COUNT)),
+    Operation("GET", "/openapi.json", None, endpoints.openapi, {"type": "object"}),
+    Operation("GET", "/v1", "reader", endpoints.overview, _OVERVIEW),
     Operation("POST", f"{_LIST}/amend", "worker", endpoints.amend, _AMENDED, _AMEND_BODY),
     Operation("POST", f"{_LIST}/cancel", "worker", endpoints.cancel, _CANCELLED, _TICKET_BODY),
     Operation("GET", f"{_LIST}/status", "reader", endpoints.status, _STATUS),

@@ -32,7 +32,6 @@ TITLES = {
     421: "Unknown host name",
     422: "Invalid value",
     423: "Paused",
-    408: "Too slow",
     500: "Damaged file",
     503: "File unavailable",
 }

@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,10 @@ _GRACEFUL_SECONDS = 5
 # Open connections: event streams and clients that keep theirs. Each is an open file, of which most
 # systems allow 1,024.
 _MAX_CONNECTIONS = 600
-# Seconds from the first byte of a request to the end of its header.
+# Seconds from the first byte of a request to the end of its header, and from there to the end of
+# its body: a megabyte over a slow phone line.
 _HEADER_SECONDS = 20.0
+_BODY_SECONDS = 60.0
 # Longest time for which a thread that computes, such as an export, holds up the others.
 _SWITCH_SECONDS = 0.001
 # Connections that wait to be accepted; the default of uvicorn.
@@ -40,13 +42,14 @@ _BACKLOG = 2048
 
 
 class LimitedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """HTTP of uvicorn with limits: connections in all, and seconds for the header of a request.
+    """HTTP of uvicorn with limits: connections in all, and seconds for the parts of a request.
 
     A client that opens connections and sends nothing would otherwise use up the files of the
     process.
     """
 
     _timer: asyncio.TimerHandle | None = None
+    _limit = 0.0
 
     def connection_made(self, transport: Any) -> None:
         """Accept a connection, or close it at once beyond the limit."""
@@ -54,24 +57,27 @@ class LimitedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         if len(self.connections) > _MAX_CONNECTIONS:
             transport.abort()
         else:
-            self._expect_header()
+            self._expect_request()
 
     def data_received(self, data: bytes) -> None:
-        """Start the time for a header with its first byte, and end it with its last."""
+        """Start the time for a part of a request with its first byte, and end it with its last."""
         super().data_received(data)
-        self._expect_header()
+        self._expect_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._stop_timer()
         super().connection_lost(exc)
 
-    def _expect_header(self) -> None:
-        is_working = self.cycle is not None and not self.cycle.response_complete
-        if is_working:
+    def _expect_request(self) -> None:
+        limit = _HEADER_SECONDS
+        if self.cycle is not None and not self.cycle.response_complete:
+            limit = _BODY_SECONDS if self.cycle.more_body else 0.0
+        if limit != self._limit or self._timer is None:
             self._stop_timer()
-        elif self._timer is None:
-            self._timer = self.loop.call_later(_HEADER_SECONDS, self.transport.abort)
+            self._limit = limit
+            if limit:
+                self._timer = self.loop.call_later(limit, self.transport.abort)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -93,6 +99,32 @@ class _JsonLines(logging.Formatter):
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
         return json.dumps(line)
+
+
+class _GroupedLines(logging.StreamHandler[Any]):
+    """Writes the lines that come in one turn of the event loop together: a write costs a switch."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self._lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a line until the loop has done what is ready; write it at once without a loop."""
+        self._lines.append(self.format(record) + self.terminator)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self.flush()
+        else:
+            if len(self._lines) == 1:
+                loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Write the lines."""
+        with self.lock or nullcontext():
+            lines, self._lines = self._lines, []
+            self.stream.write("".join(lines))
+        super().flush()
 
 
 def open_service(
@@ -204,7 +236,7 @@ def run(
     proxy_headers: trust X-Forwarded headers; only behind a reverse proxy on this machine.
     on_start: called before the first request is accepted; None: nothing.
     """
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _GroupedLines(sys.stderr)
     handler.setFormatter(_JsonLines())
     for logger, level in ((LOG, logging.INFO), (logging.getLogger("uvicorn"), logging.WARNING)):
         logger.addHandler(handler)

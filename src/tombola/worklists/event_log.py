@@ -56,6 +56,8 @@ _LOCK_TIMEOUT = 60.0
 # Row ids requested in one query, with one more row each for the digest; old SQLite allows 999
 # parameters.
 _IDS_PER_QUERY = 400
+# Rows read at a time where one is requested: the next requests are for those after it.
+_ROWS_AHEAD = 64
 # Events verified at a time: bounds the memory of a replay.
 _EVENTS_PER_CHUNK = 1000
 
@@ -75,6 +77,13 @@ _DIGEST = "digest"
 # Name in the table `about` of the end of the log: number and digest of the last event, as a JSON
 # list.
 END_NAME = "end"
+
+
+# SQL that selects the end of the log as it is stated, the digest of an event, and the last number.
+_END_QUERY = (
+    "SELECT (SELECT value FROM about WHERE name = ?), "
+    "(SELECT digest FROM events WHERE number = ?), (SELECT max(number) FROM events)"
+)
 
 
 class DamagedFileError(SessionError):
@@ -120,6 +129,8 @@ class EventLog:
         self.length = 0
         self._start = self._position = self._end = _Position(0, b"")
         self._appended: list[tuple[Any, ...]] = []
+        # Id and cells of the rows that were read last, which never change, by place.
+        self._pool_rows: dict[int, tuple[str, str]] = {}
         self._is_writing = False
         # Whether this object writes ahead, and whether the log still belongs to the file.
         self._is_ahead = False
@@ -340,17 +351,26 @@ class EventLog:
     def _pool_at(self, places: Sequence[int]) -> Iterator[tuple[str, str]]:
         for first in range(0, len(places), _IDS_PER_QUERY):
             chunk = places[first : first + _IDS_PER_QUERY]
-            # The digest of a row covers the digest of the row before it.
-            both = {*chunk, *(place - 1 for place in chunk)}
-            query = f"SELECT * FROM pool WHERE place IN ({', '.join('?' * len(both))})"
-            by_place = {row[0]: row for row in self._rows(query, *both)}
+            rows = self._pool_rows
+            if any(place not in rows for place in chunk):
+                ahead = range(chunk[0], min(chunk[0] + _ROWS_AHEAD, self.length + 1))
+                rows = self._pool_rows = self._read_rows(ahead if len(chunk) == 1 else chunk)
             for place in chunk:
-                if place not in by_place or (place > 1 and place - 1 not in by_place):
-                    raise self.damage_error(f"row {place} is missing")
-                _, id_, text, digest = by_place[place]
-                if digest != _link(by_place[place - 1][3] if place > 1 else b"", place, id_, text):
-                    raise self.damage_error(f"row {place} has changed")
-                yield str(id_), str(text)
+                yield rows[place]
+
+    def _read_rows(self, places: Sequence[int]) -> dict[int, tuple[str, str]]:
+        """Return id and cells of the rows at places; SessionError if one has changed."""
+        # The digest of a row covers the digest of the row before it.
+        both = {*places, *(place - 1 for place in places)}
+        query = f"SELECT * FROM pool WHERE place IN ({', '.join('?' * len(both))})"
+        by_place = {row[0]: row for row in self._rows(query, *both)}
+        for place in places:
+            if place not in by_place or (place > 1 and place - 1 not in by_place):
+                raise self.damage_error(f"row {place} is missing")
+            _, id_, text, digest = by_place[place]
+            if digest != _link(by_place[place - 1][3] if place > 1 else b"", place, id_, text):
+                raise self.damage_error(f"row {place} has changed")
+        return {place: (str(by_place[place][1]), str(by_place[place][2])) for place in places}
 
     def ids(self) -> Iterator[str]:
         """Yield all row ids in the stored order; SessionError if one has changed."""
@@ -453,14 +473,13 @@ class EventLog:
     def _read_end(self) -> None:
         if self._rejected is not None:
             raise self._rejected
-        values = self._rows("SELECT value FROM about WHERE name = ?", END_NAME)
+        [(text, digest, last)] = self._rows(_END_QUERY, END_NAME, self._position.number)
         with self.malformed_data_as_error():
-            number, digest = json.loads(values[0][0])
-            end = _Position(int(number), bytes.fromhex(digest))
-        if (
-            end.number < self._position.number
-            or self._digest_at(self._position.number) != self._position.digest
-        ):
+            number, end_digest = json.loads(text)
+            end = _Position(int(number), bytes.fromhex(end_digest))
+        if self._position.number == 0:
+            digest = self._start.digest
+        if end.number < self._position.number or digest != self._position.digest:
             # Final: going on would mix two histories.
             self._rejected = SessionError(
                 f"{self.owner}: {self.path} lacks events that were read from it before, as when "
@@ -468,7 +487,9 @@ class EventLog:
                 "copied over it; nothing was changed, so open it again if that was meant."
             )
             raise self._rejected
-        if self._digest_at(end.number) != end.digest or self._digest_at(end.number + 1) is not None:
+        if end.number != (last or 0) or (
+            end != self._position and self._digest_at(end.number) != end.digest
+        ):
             raise self.damage_error("it does not end at its last event")
         self._end = end
 
@@ -482,11 +503,8 @@ class EventLog:
     def _transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[None]:
         with self._lock, self._sqlite_errors():
             if self._connection.in_transaction:
-                if kind == "IMMEDIATE" and not self._is_writing:
-                    raise SessionError(
-                        f"{self.owner}: expected writing() around a call that changes the file, "
-                        "got reading(); write writing()."
-                    )
+                if kind == "IMMEDIATE":
+                    self.check_writing()
                 yield
                 return
             self._is_writing = kind == "IMMEDIATE"
@@ -514,6 +532,14 @@ class EventLog:
                 raise
             finally:
                 self._appended = []
+
+    def check_writing(self) -> None:
+        """Raise SessionError if the open transaction only reads."""
+        if not self._is_writing:
+            raise SessionError(
+                f"{self.owner}: expected writing() around a call that changes the file, "
+                "got reading(); write writing()."
+            )
 
     def _check_identity(self) -> None:
         """Raise SessionError if the file is not the one that was opened."""
@@ -557,7 +583,8 @@ class EventLog:
 
     def _must_mark(self) -> bool:
         """Return whether a write would go to a log that the header does not announce."""
-        is_ahead = self._rows("PRAGMA journal_mode") == [("wal",)]
+        # While this object writes ahead, no other one can end it.
+        is_ahead = self._is_ahead or self._rows("PRAGMA journal_mode") == [("wal",)]
         return is_ahead and self._rows("PRAGMA user_version") == [(FORMAT,)]
 
     def _mark_ahead(self) -> None:

@@ -445,7 +445,7 @@ class SessionFile(WorkFile[Session]):
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
         """Return the row of each ticket: cells of the user's list, in `columns` order."""
-        with self._locked(), self._log.reading():
+        with self._reading():
             cells = [iter(row) for row in self._log.cells_of([task.ticket for task in assignments])]
         return [
             tuple(task.id if name == self.id_column else next(row, "") for name in self.columns)

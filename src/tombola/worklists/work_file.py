@@ -15,13 +15,15 @@ also after the server was killed, and gets the same tickets.
 """
 
 import math
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
+from threading import get_ident
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 from tombola import _validate
@@ -192,8 +194,8 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self.path = log.path
-        # Number of transactions of this object that are open, one inside of the other.
-        self._depth = 0
+        # Thread with an open transaction, to which its further calls belong.
+        self._thread: int | None = None
         self._bind_to_process()
         self._forget()
 
@@ -523,41 +525,41 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    @contextmanager
-    def _writing(self) -> Iterator[_State]:
-        with self._locked(), self._transaction(self._log.writing()) as state:
-            yield state
+    def _writing(self) -> AbstractContextManager[_State]:
+        return self._transaction(writes=True)
+
+    def _reading(self) -> AbstractContextManager[_State]:
+        return self._transaction(writes=False)
+
+    def _transaction(self, *, writes: bool) -> AbstractContextManager[_State]:
+        """Return a block with the state after all events; inside of another one, a part of it."""
+        if self._thread == get_ident() and self._process == os.getpid():
+            if writes:
+                self._log.check_writing()
+            return nullcontext(self._current())
+        return self._outer_transaction(self._log.writing() if writes else self._log.reading())
 
     @contextmanager
-    def _reading(self) -> Iterator[_State]:
-        with self._locked(), self._transaction(self._log.reading()) as state:
-            yield state
-
-    @contextmanager
-    def _transaction(self, block: AbstractContextManager[None]) -> Iterator[_State]:
+    def _outer_transaction(self, block: AbstractContextManager[None]) -> Iterator[_State]:
         """Yield the state after all events, in a transaction of the log.
 
         After an exception the state is dropped: the file is authoritative. Rejected feedback
-        changes nothing, so the state is kept if no event was appended. A transaction inside of
-        another one leaves that to the outer one, which is undone as a whole.
+        changes nothing, so the state is kept if no event was appended.
         """
-        if self._depth:
-            with block:
-                yield self._current()
-            return
-        self._depth += 1
-        position = -1
-        try:
-            with block:
-                state = self._current()
-                position = self._log.position
-                yield state
-        except BaseException as error:
-            if not isinstance(error, _REJECTIONS) or self._log.position != position:
-                self._forget()
-            raise
-        finally:
-            self._depth -= 1
+        with self._locked():
+            position = -1
+            try:
+                with block:
+                    self._thread = get_ident()
+                    state = self._current()
+                    position = self._log.position
+                    yield state
+            except BaseException as error:
+                if not isinstance(error, _REJECTIONS) or self._log.position != position:
+                    self._forget()
+                raise
+            finally:
+                self._thread = None
 
 
 @contextmanager
