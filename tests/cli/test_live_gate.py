@@ -143,7 +143,7 @@ def test_race_run_is_the_same_code(folder: Path, run_main: Main) -> None:
     ("words", "message"),
     [
         (gate("same"), "--better if the new version must be better"),
-        (gate("same", "--within", "0.1", "--by", "topic"), "--by and --each together"),
+        (gate("same", "--within", "0.1", "--each"), "--each: expected the column"),
         (gate("same", "--within", "0.1", "--clusters", "t"), "--clusters: expected finished"),
         (gate("same", "--within", "0.1", "--looks", "1"), "counts every look"),
         (gate("same", "--within", "a=0.1"), "options of several metrics"),

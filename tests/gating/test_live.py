@@ -14,7 +14,8 @@ from tombola.gating import gate_of_race
 from tombola.gating.live import clamped, gain_bounds
 from tombola.gating.page import gate_page
 from tombola.gating.summary import to_markdown
-from tombola.racing.settings import Answering
+from tombola.racing.settings import Answering, RaceSettings
+from tombola.racing.strata import Strata
 from tombola.statements import Reading
 
 
@@ -159,3 +160,52 @@ def test_a_bound_never_contradicts_the_verdict() -> None:
 def test_a_race_without_baseline_is_no_gate() -> None:
     with pytest.raises(ParameterError, match="race against a baseline"):
         gate_of_race(Race(["a", "b"], 3))
+
+
+def reported_race(reading: Reading, seed: int, table: np.ndarray, labels: list[str]) -> Race:
+    settings = RaceSettings(
+        ("old", "new"), seed, within=0.2, baseline="old", reading=reading, answers="fixed"
+    )
+    strata = Strata.of(labels, len(labels), decides=False)
+    return play(Race.restore(settings, len(labels), strata=strata), table)
+
+
+@pytest.mark.parametrize("reading", ["recorded", "beyond"])
+def test_groups_are_only_reported(reading: Reading) -> None:
+    """Calls and verdict are those of the list alone; a bad group is named and decides nothing."""
+    rng = np.random.default_rng(6)
+    labels = (["x"] * 5 + ["y"]) * 100
+    old = rng.random(600) < 0.2
+    lost = np.array([label == "y" for label in labels])
+    table = np.stack([old, old | lost], axis=1).astype(float)
+    race = reported_race(reading, 2, table, labels)
+    alone = play(Race(["old", "new"], 600, baseline="old", within=0.2, reading=reading,
+                      answers="fixed", seed=2), table)  # fmt: skip
+    result = gate_of_race(race)
+    assert race.calls_made == alone.calls_made
+    assert result.comparisons == gate_of_race(alone).comparisons
+    assert result.exit_code == gate_of_race(alone).exit_code
+    assert {c.group: c.tag for c in result.groups} == {"x": "PASSED", "y": "WORSE"}
+    assert [(c.pass_level, c.worse_level) for c in result.groups] == [(0.05, 0.025)] * 2
+    for comparison in result.groups:
+        rows = [row for row in race.counted_losses("new")[0] if labels[row] == comparison.group]
+        assert comparison.rows == len(rows)
+        assert comparison.new_mean == pytest.approx(table[rows, 1].mean())
+    assert "groups are only reported" in str(result)
+
+
+def test_claims_of_reported_groups_hold_when_the_list_ends_the_race() -> None:
+    """Groups at the limit: WORSE of any is false, and PASSED of each, with a level of .05.
+
+    Five standard errors of 120 lists, so a false alarm has probability below 1e-6.
+    """
+    rng = np.random.default_rng(8)
+    labels = ["x", "y"] * 100
+    wrong = np.zeros(3)
+    lists = 120
+    for seed in range(lists):
+        lost = rng.random(200) < 0.2
+        race = reported_race("beyond", seed, np.stack([lost * 0.0, lost * 1.0], axis=1), labels)
+        tags = {c.group: c.tag for c in gate_of_race(race).groups}
+        wrong += [tags.get("x") == "PASSED", tags.get("y") == "PASSED", "WORSE" in tags.values()]
+    assert (wrong <= lists * (0.05 + 5 * math.sqrt(0.05 * 0.95 / lists))).all()

@@ -217,15 +217,15 @@ def gate(
         "--action-column": version_column,
         "--looks": looks == "1",
     }
+    if each and not by:
+        raise ParameterError(
+            "--each: expected the column of the groups, got no --by; add --by COLUMN, or leave "
+            "--each out."
+        )
     margins = _parse_within(within or [])
     ranges = _parse_ranges(value_range or [])
     if is_live:
         _check_live(versions, of_finished)
-        if bool(by) != each:
-            raise ParameterError(
-                f"gate: expected --by and --each together in a live gate, got {'--by' if by else '--each'} "
-                "alone; it runs until each group is decided, so add the other, or leave it out."
-            )
         options = LiveOptions(
             old,
             new or [],
@@ -241,6 +241,7 @@ def gate(
             seed,
             quiet,
             by,
+            each,
         )
         result = run_live(
             Path(versions[0]),

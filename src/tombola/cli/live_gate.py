@@ -37,6 +37,7 @@ class LiveOptions(NamedTuple):
     seed: int | None
     quiet: bool
     by: str
+    each: bool
 
     @property
     def of_race(self) -> dict[str, Any]:
@@ -48,6 +49,7 @@ class LiveOptions(NamedTuple):
             "--max-call-cost": self.max_call_cost,
             "--seed": self.seed,
             "--by": self.by,
+            "--each": self.each,
         }
 
 
@@ -193,7 +195,10 @@ def _started(
             "none; write --file my.race."
         )
     row_list = read_row_list(rows, column or None)
-    strata = Strata.of(row_list.labels(live.by), len(row_list.ids), live.by) if live.by else None
+    strata = None
+    if live.by:
+        labels = row_list.labels(live.by)
+        strata = Strata.of(labels, len(row_list.ids), live.by, decides=live.each)
     stored = stored_commands(evaluator)
     return RaceFile.at(live.file, settings, row_list.ids, stored, strata=strata)
 

@@ -52,10 +52,11 @@ def gate_of_race(race: Race) -> GateResult:
     names = [name for name in race.candidates if name != old]
     comparisons = tuple(_compare(race, name) for name in names)
     groups = tuple(_compare(race, name, group) for name in names for group in race.by_group)
+    reported = tuple(part for name in names for part in _reported(race, name))
     return GateResult(
         old,
         comparisons,
-        groups,
+        groups or reported,
         race.reading,
         "any",
         settings.level,
@@ -77,15 +78,86 @@ def _compare(race: Race, name: str, group: str | None = None) -> Comparison:
     margin = settings.within / units.gap(1.0)
     population = result.rows if race.reading == "recorded" else math.inf
     verdict = _verdict(result.rule, race.candidates.index(name))
-    low, high = clamped(gain_bounds(gains, population, level), -margin, verdict)
-    equal = settings.within > 0.0 and low <= 0.0 <= high
-    forecast = forecast_rows(
-        float(gains.var()), float(gains.mean()), margin, len(gains), level, "any", equal=equal
-    )
-    within = settings.within or None
+    bounds = clamped(gain_bounds(gains, population, level), -margin, verdict)
+    return _comparison(pairs, verdict, group or "", settings.within, bounds, level, level)
+
+
+def _reported(race: Race, name: str) -> list[Comparison]:
+    """Return the comparison of one candidate on each group that is only reported.
+
+    The race ends when the list is decided. Bounds that hold at any look hold there, too: the rows
+    of a group are in random order, and the end is a look (docs/theory/gate.md, Live gates).
+    """
+    if race.reported is None:
+        return []
+    settings = race.settings
+    margin = settings.within / settings.units.gap(1.0)
+    versions = len(race.candidates) - 1
+    pass_level = settings.level / versions
+    worse_level = pass_level / len(race.reported.names)
+    whole = _pairs(race, name, None)
+    of_row = [race.reported.of_row[row] for row in race.counted_losses(name)[0]]
+    comparisons = []
+    for group, (title, size) in enumerate(
+        zip(race.reported.names, race.reported.sizes, strict=True)
+    ):
+        pairs = whole.at([place for place, number in enumerate(of_row) if number == group])
+        if not pairs.rows:
+            continue
+        gains = pairs.old - pairs.new
+        population = size if race.reading == "recorded" else math.inf
+        low, _ = gain_bounds(gains, population, pass_level)
+        _, high = gain_bounds(gains, population, worse_level)
+        verdict = _verdict_of_bounds(low, high, -margin)
+        bounds = (low, high)
+        comparisons.append(
+            _comparison(pairs, verdict, title, settings.within, bounds, pass_level, worse_level)
+        )
+    return comparisons
+
+
+def _comparison(
+    pairs: Pairs,
+    verdict: Verdict,
+    group: str,
+    within: float,
+    bounds: tuple[float, float],
+    pass_level: float,
+    worse_level: float,
+) -> Comparison:
+    """Return a comparison of a live gate; parameters as of `make_comparison`, bounds in losses."""
+    gains = pairs.old - pairs.new
+    margin = within / pairs.units.gap(1.0)
+    low, high = bounds
+    variance = float(gains.var())
+    mean = float(gains.mean())
+    equal = within > 0.0 and low <= 0.0 <= high
+    forecast = forecast_rows(variance, mean, margin, len(gains), pass_level, "any", equal=equal)
     return make_comparison(
-        pairs, verdict, forecast, group or "", within, low, high, level, level, len(gains)
+        pairs,
+        verdict,
+        forecast,
+        group,
+        within or None,
+        low,
+        high,
+        pass_level,
+        worse_level,
+        len(gains),
     )
+
+
+def _verdict_of_bounds(low: float, high: float, limit: float) -> Verdict:
+    """Return what the bounds of a mean gain show; a limit of 0 asks for a gain above it.
+
+    >>> _verdict_of_bounds(-0.02, 0.1, -0.02), _verdict_of_bounds(0.0, 0.1, 0.0)
+    ('proved', 'undecided')
+    """
+    slack = ROUNDING if limit == 0.0 else -ROUNDING
+    if low >= limit + slack:
+        return "proved"
+    # Where all rows are known, both bounds are the mean.
+    return "refuted" if high < limit + slack else "undecided"
 
 
 def _pairs(race: Race, name: str, group: str | None) -> Pairs:

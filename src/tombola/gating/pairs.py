@@ -1,6 +1,7 @@
 """Paired losses of two versions, and the comparison that is made from them."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,12 +44,15 @@ class Pairs(NamedTuple):
     def group(self, base: Version, by: str, group: str) -> "Pairs":
         """Return the pairs of the rows of one group."""
         labels = base.labels[by]
-        places = [place for place, row in enumerate(self.rows) if labels.get(row) == group]
+        return self.at([place for place, row in enumerate(self.rows) if labels.get(row) == group])
+
+    def at(self, places: Sequence[int]) -> "Pairs":
+        """Return the pairs of some rows."""
         return self._replace(
             rows=[self.rows[place] for place in places],
-            runs=self.runs[places],
-            old=self.old[places],
-            new=self.new[places],
+            runs=self.runs[list(places)],
+            old=self.old[list(places)],
+            new=self.new[list(places)],
             clusters=self.clusters and [self.clusters[place] for place in places],
         )
 

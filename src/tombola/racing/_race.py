@@ -155,7 +155,9 @@ class Race(ProcessBound, Answers):
         self.settings = settings = settings.with_seed().with_pilot(len(rows), side.n_known)
         self.rows = rows
         self.side = side
-        self.strata = strata
+        # Groups that a gate only reports ask no question of their own.
+        self.strata = strata if strata is not None and strata.decides else None
+        self.reported = strata if strata is not None and not strata.decides else None
         self._row = np.zeros(len(self.candidates))
         # Cells that are called twice before the race, and whether they are all answered.
         self.pilot = pilot_cells(settings, side.known)

@@ -28,7 +28,8 @@ class Strata(NamedTuple):
     """Groups of the rows of a list; built from one label per row by `Strata.of`.
 
     `of_row` has the index in `names` of each row; `title` is the word for a group in texts, such as
-    the name of the column of labels.
+    the name of the column of labels. `decides`: whether the question is asked for each group, too;
+    else a live gate only reports its groups.
 
     >>> strata = Strata.of(["law", "code", "law"], 3)
     >>> strata.names, strata.of_row, strata.sizes
@@ -38,9 +39,12 @@ class Strata(NamedTuple):
     names: tuple[str, ...]
     of_row: tuple[int, ...]
     title: str = "group"
+    decides: bool = True
 
     @classmethod
-    def of(cls, labels: Iterable[Any], rows: int, title: str = "group") -> "Strata":
+    def of(
+        cls, labels: Iterable[Any], rows: int, title: str = "group", *, decides: bool = True
+    ) -> "Strata":
         """Return the groups of rows from one label per row; ParameterError if malformed."""
         _validate.not_text("Race", "strata", labels)
         index: dict[str, int] = {}
@@ -56,7 +60,7 @@ class Strata(NamedTuple):
                 f"Race: strata must have at least two groups, got only {next(iter(index))!r}; "
                 "leave strata out."
             )
-        return cls(tuple(index), of_row, title)
+        return cls(tuple(index), of_row, title, decides)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -76,15 +80,18 @@ class Strata(NamedTuple):
             yield members, position
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data: the keys are names, of_row and title."""
-        return {"names": list(self.names), "of_row": list(self.of_row), "title": self.title}
+        """Return the fields as JSON data, by name; without `decides` if the groups decide."""
+        data = {"names": list(self.names), "of_row": list(self.of_row), "title": self.title}
+        return data if self.decides else {**data, "decides": False}
 
     @classmethod
     def from_json(cls, data: dict[str, Any] | None, rows: int) -> "Strata | None":
         """Return the strata from the output of `to_json`; None from None."""
         if data is None:
             return None
-        return cls.of([data["names"][group] for group in data["of_row"]], rows, str(data["title"]))
+        labels = [data["names"][group] for group in data["of_row"]]
+        decides = bool(data.get("decides", True))
+        return cls.of(labels, rows, str(data["title"]), decides=decides)
 
 
 class Part:
