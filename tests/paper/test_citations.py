@@ -12,6 +12,7 @@ from tombola.errors import ParameterError
 from tombola.learners.spec import has_bound
 from tombola.paper.base import Claim
 from tombola.paper.citations import _COMMANDS, PAPER_ENTRY, SOFTWARE_ENTRY
+from tombola.paper.errata import ERRATA
 from tombola.paper.registry import CLAIMS
 
 THEORY = SOURCE.parent / "docs" / "theory"
@@ -60,7 +61,14 @@ def test_sources_of_a_command_are_in_the_theory(name: str) -> None:
         ("race plan", ("race: Theorem 1", "Theorem 4")),
         ("Simulation(FollowTheLeader())", ("Theorem 3 (1)", PAPER_ENTRY, SOFTWARE_ENTRY)),
         ("Uniform", ("no bound is proved",)),
-        ("Claim 4.3", ("probability of the clean event", "Errata, in docs/errata.md: 8, 9, 10")),
+        ("Claim 4.3", ("probability of the clean event", 'cite "erratum 8"): 8, 9.')),
+        ("Theorem 4.9", ("k log T switches", ": 27, 28, 29, 30, 31, 32, 33, 34, 35")),
+        ("ERM", ("classification.ERM", "Theorem 5.3", "--claims classification", PAPER_ENTRY)),
+        ("erm_corrected", ("Theorem 5.3: regret of the empirical risk minimiser",)),
+        ("BirthdayTest", ("no bound is proved", "Algorithm Birthday-Test, Section 3", PAPER_ENTRY)),
+        ("Haghtalab", ("Other input models: not implemented", PAPER_ENTRY)),
+        ("erratum 10", ("Theorem 4.2", "printed Σ 5√(2^i ln T)", "14561 as corrected")),
+        ("errata 10, 35", ("Erratum 10", "Erratum 35 (false as stated; Theorem 4.9)")),
         ("4.12", ("Claim 4.12: accuracy of the means",)),
         (
             "birthday-test",
@@ -80,6 +88,23 @@ def test_sources_of_a_command_are_in_the_theory(name: str) -> None:
 )
 def test_citation_has_theorems_and_entries(name: str, texts: tuple[str, ...]) -> None:
     assert all(text in str(cite(name)) for text in texts)
+
+
+def test_every_erratum_is_cited_with_its_text() -> None:
+    numbers = sorted(erratum.number for erratum in ERRATA)
+    theorems = cite(f"errata {' '.join(map(str, numbers))}").theorems[::2]
+    for theorem, erratum in zip(
+        theorems, sorted(ERRATA, key=lambda erratum: erratum.number), strict=True
+    ):
+        assert theorem.startswith(f"Erratum {erratum.number} (")
+        assert erratum.printed.rstrip(".") in theorem
+        assert erratum.correct in theorem
+    assert cite("errata").theorems[-1].endswith(f": {', '.join(map(str, numbers))}")
+
+
+def test_unknown_erratum_raises() -> None:
+    with pytest.raises(ParameterError, match="expected the number of an erratum, one of 1, 2, 4"):
+        cite("erratum 3")
 
 
 def test_every_subcommand_is_cited_as_its_command() -> None:

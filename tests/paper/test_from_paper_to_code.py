@@ -50,6 +50,19 @@ def test_every_erratum_has_one_place() -> None:
     assert sorted(numbers) == sorted(erratum.number for erratum in ERRATA)
 
 
+def test_errata_after_a_claim_belong_to_the_proof_around_it() -> None:
+    """Errata 10, 20 and 35 stand after a claim, in the proof of the theorem that uses it."""
+    errata = {place.name: place.errata for place in PLACES}
+    assert errata["Theorem 4.2"] == (10, 11)
+    assert errata["Claim 4.3"] == (8, 9)
+    assert errata["Theorem 4.5"] == (16, 17, 19, 20, 21, 22)
+    assert errata["Claim 4.6"] == (18,)
+    assert errata["Theorem 4.9"] == (27, 28, 29, 30, 35)
+    assert errata["Claim 4.12"] == (32, 33, 34)
+    assert errata["Lemma 5.1"] == (38, 39, 40, 41)
+    assert errata["Claim 5.2"] == (37,)
+
+
 def test_claims_and_learners_of_places_exist() -> None:
     names = {claim.name for claim in CLAIMS}
     assert [place.name for place in PLACES if set(place.claims) - names] == []

@@ -31,8 +31,8 @@ def cite(
     name: Annotated[
         str,
         typer.Argument(
-            help="A learner (Simulation), a command (race, rank, audit, compare, session) or a "
-            "claim."
+            help="A learner (Simulation), a command (race, rank, audit, compare, session), a "
+            'claim, a statement ("Theorem 4.2") or an erratum ("erratum 11").'
         ),
     ] = "",
     as_json: Json = False,
@@ -54,7 +54,7 @@ def cite(
     typer.echo("\n".join(citation.entries))
     if not name:
         show("\nThe theorem behind a bound, a command or a claim:")
-        for example in ("Simulation", "race", "delay-theorem"):
+        for example in ("Simulation", "race", '"Theorem 4.2"', '"erratum 11"'):
             show(f"  tombola cite {example}", soft=True)
         show("Lists of the names:")
         show("  tombola learners", soft=True)

@@ -1,6 +1,7 @@
 """Citations: the theorem behind a bound, a command or a claim, with BibTeX."""
 
 import re
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -126,10 +127,11 @@ def cite(name: str = "") -> Citation:
     """Return the theorems behind a learner's bound, a command or a claim, with BibTeX.
 
     name: a learner (`"Simulation"`), a command (`"race"`, `"race plan"`, `"rank"`, `"certify"`,
-        `"audit"`, `"check-order"`, `"compare"`, `"session"`), a claim (`"delay-theorem"`) or a
+        `"audit"`, `"check-order"`, `"compare"`, `"session"`), a claim (`"delay-theorem"`), a
         statement, algorithm or cited source of the paper (`"Theorem 4.2"`, `"4.2"`,
-        `"Birthday-Test"`, `"Joulani"`), in upper or lower case; "" is the paper (Bernasconi et al.
-        2025) and the software. Other names raise ParameterError.
+        `"Birthday-Test"`, `"Joulani"`), a class or function that stands for one (`"ERM"`), or
+        errata of the paper (`"erratum 11"`, `"errata 27 28"`), in upper or lower case; "" is the
+        paper (Bernasconi et al. 2025) and the software. Other names raise ParameterError.
 
     >>> print(cite("Hedge").theorems[0])
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2; with delay docs/theory/delay.md, Theorem 3
@@ -137,12 +139,17 @@ def cite(name: str = "") -> Citation:
     'Theorem 1, docs/theory/race.md'
     >>> cite("theorem 4.2").name
     'delay-theorem'
+    >>> print(cite("erratum 1").theorems[0])
+    Erratum 1 (slip; Lemma 3.1): printed P[τ>t] = T···(T−t) / T···T. Correct: t factors: T···(T−t+1) / T^t
     """
     from tombola import learners
 
     key = name.strip().lower()
     if not key:
         return Citation("", (), (PAPER_ENTRY, SOFTWARE_ENTRY))
+    errata = re.fullmatch(r"errat(?:um|a)((?:[\s,]+\d+)+)", key)
+    if errata:
+        return _errata_citation(name.strip(), [int(text) for text in re.findall(r"\d+", errata[1])])
     command, _, subcommand = key.partition(" ")
     if subcommand.strip() in _SUBCOMMANDS.get(command, ()):
         key = command
@@ -170,16 +177,61 @@ def cite(name: str = "") -> Citation:
             return _place_citation(name.strip(), places)
         raise ParameterError(
             "cite: expected a learner, a claim, a statement of the paper such as 'Theorem 4.2', "
-            f"an algorithm or a source that it cites, or one of {', '.join(_TOP_COMMANDS)}, got "
-            f"{name!r}; tombola learners, tombola reproduce --list and "
+            "an algorithm or a source that it cites, 'erratum 11', or one of "
+            f"{', '.join(_TOP_COMMANDS)}, got {name!r}; tombola learners, tombola reproduce --list and "
             "docs/from_paper_to_code.md have the names."
         )
+    return _learner_citation(name, kind)
+
+
+def _learner_citation(name: str, kind: str) -> Citation:
+    """Return the citation of a learner's bound, and of the paper's algorithm that it is."""
     source = bound_source(kind)
-    entries = [*bibtex_entries(source), *([PAPER_ENTRY] if PAPER in source else [])]
-    entries += (
-        [SOFTWARE_ENTRY] if not entries or "docs/theory" in source or "tombola." in source else []
+    algorithms = [
+        place for place in PLACES if place.kind == "algorithm" and kind in place.code_names
+    ]
+    theorems = [source or "no bound is proved"]
+    for place in algorithms:
+        theorems.append(f"Algorithm {place.name}, in {PAPER}: {place.subject}")
+        theorems += _counterparts(place)
+        if place.errata:
+            theorems.append(f"Errata {_errata_list(place.errata)}")
+    cited = algorithms or PAPER in source
+    entries = [*bibtex_entries(source), *([PAPER_ENTRY] if cited else [])]
+    if not entries or "docs/theory" in source or "tombola." in source:
+        entries.append(SOFTWARE_ENTRY)
+    return Citation(name, tuple(theorems), tuple(entries))
+
+
+def _errata_citation(name: str, numbers: list[int]) -> Citation:
+    """Return the texts of errata, and the numbers that decide them."""
+    errata = {entry.number: entry for entry in import_module("tombola.paper.errata").ERRATA}
+    for number in numbers:
+        if number not in errata:
+            raise ParameterError(
+                f"cite: expected the number of an erratum, one of {', '.join(map(str, sorted(errata)))}, "
+                f"got {number}; docs/errata.md lists them all."
+            )
+    sentences = []
+    for number in numbers:
+        erratum = errata[number]
+        values = erratum.evidence()
+        origin = "true" if erratum.method == "computed" else "by arithmetic"
+        sentences += [
+            _erratum_sentence(erratum),
+            f"{erratum.quantity}: {values.printed:.5g} as printed, {values.corrected:.5g} as "
+            f"corrected, {values.truth:.5g} {origin}",
+        ]
+    return Citation(name, tuple(sentences), (PAPER_ENTRY,))
+
+
+def _erratum_sentence(erratum: Any) -> str:
+    label = import_module("tombola.paper.errata.base").SEVERITY_LABELS[erratum.severity]
+    place = next(place.name for place in PLACES if erratum.number in place.errata)
+    return (
+        f"Erratum {erratum.number} ({label}; {place}): printed {erratum.printed.rstrip('.')}. "
+        f"Correct: {erratum.correct}"
     )
-    return Citation(name, (source or "no bound is proved",), tuple(entries))
 
 
 def _place_citation(name: str, places: list[Place]) -> Citation:
@@ -191,10 +243,14 @@ def _place_citation(name: str, places: list[Place]) -> Citation:
         theorems.append(f"{source}: {place.subject}")
         theorems += _counterparts(place)
         if place.errata:
-            numbers = ", ".join(map(str, place.errata))
-            theorems.append(f"Errata, in docs/errata.md: {numbers}")
+            theorems.append(f"Errata {_errata_list(place.errata)}")
     literature = " ".join(place.name for place in places if place.kind == "comparison")
     return Citation(name, tuple(theorems), (*bibtex_entries(literature), PAPER_ENTRY))
+
+
+def _errata_list(numbers: Sequence[int]) -> str:
+    """Return the numbers of errata, and where their texts are."""
+    return f'(docs/errata.md, or cite "erratum {numbers[0]}"): {", ".join(map(str, numbers))}'
 
 
 def _counterparts(place: Place) -> list[str]:
@@ -203,6 +259,7 @@ def _counterparts(place: Place) -> list[str]:
     lines = [
         f"In tombola: {code}" if code and not code.startswith("none") else "",
         f"Tested by tombola reproduce --claims {','.join(place.claims)}" if place.claims else "",
+        re.sub(r"\[(.*?)\]\(.*?\)", r"\1", place.where).rstrip("."),
     ]
     return [line for line in lines if line]
 
@@ -238,10 +295,8 @@ def _claim_citation(claim: Any, places: list[Place]) -> Citation:
     corrected = (
         () if claim.expected == "holds" else ("It holds in the corrected form of docs/errata.md",)
     )
-    numbers = ", ".join(map(str, _errata_of(claim)))
-    errata = (
-        (f"Errata of the statement and its proof, in docs/errata.md: {numbers}",) if numbers else ()
-    )
+    numbers = _errata_of(claim)
+    errata = (f"Errata of the statement and its proof {_errata_list(numbers)}",) if numbers else ()
     counterparts = [line for place in places for line in _counterparts(place)]
     return Citation(
         claim.name,
@@ -254,13 +309,14 @@ def _errata_of(claim: Any) -> list[int]:
     """Return the numbers of the errata between a claim's statement and the next one."""
     claims = import_module("tombola.paper.registry").CLAIMS
     errata = import_module("tombola.paper.errata").ERRATA
-    # Lines of the LaTeX source at which the statements begin; the claim `errata` is about all of
-    # them.
+    if claim.name == "errata":
+        return sorted(entry.number for entry in errata)
+    # Lines of the LaTeX source at which the statements begin.
     starts = {
         entry.name: [int(line) for line in re.findall(r"\bL(\d+)", entry.source)]
         for entry in claims
     }
-    starts.pop("errata")
+    starts.pop("errata")  # the claim is about all of them
     every = [line for lines in starts.values() for line in lines]
     # Algorithms and definitions between two claims have errata of their own.
     every += [place.line for place in PLACES if place.kind in ("algorithm", "definition")]

@@ -3,6 +3,7 @@
 The page `docs/from_paper_to_code.md` and `tombola cite` are written from this table.
 """
 
+import re
 from typing import NamedTuple
 
 from tombola.paper.errata import ERRATA
@@ -19,6 +20,7 @@ class Place(NamedTuple):
     claims: names of claims of `tombola reproduce`.
     test: path below `tests/`; "" if the claims are its test.
     where: what stands in place of code and claims, as a sentence.
+    resumes: lines at which its proof goes on after a claim that stands inside of it.
     """
 
     kind: str
@@ -29,25 +31,41 @@ class Place(NamedTuple):
     claims: tuple[str, ...] = ()
     test: str = ""
     where: str = ""
+    resumes: tuple[int, ...] = ()
 
     @property
     def errata(self) -> tuple[int, ...]:
         """Return the numbers of the errata between this place and the next one."""
         return _errata_of(self)
 
+    @property
+    def code_names(self) -> set[str]:
+        """Return the names of its functions and classes, without their modules."""
+        return {path.rpartition(".")[2] for path in re.findall(r"`([\w.]+)", self.code)}
+
     def matches(self, key: str) -> bool:
-        """Return whether a name in lower case means this place: "4.2", "theorem 4.2", "joulani"."""
+        """Return whether a name in lower case means this place: "4.2", "joulani" or "erm"."""
         name = self.name.lower()
         number = name.partition(" ")[2] if self.kind == "statement" else ""
         if key in (name, number, name.partition(",")[0]):
+            return True
+        if key in {code.lower() for code in self.code_names}:
             return True
         words = set(name.replace(",", " ").replace(";", " ").split()) - {"and"}
         authors = set(key.replace(",", " ").replace(";", " ").split()) - {"and"}
         return self.kind == "comparison" and bool(authors) and authors <= words
 
 
-def _statement(number: str, line: int, subject: str, code: str, claim: str, test: str) -> Place:
-    return Place("statement", number, line, subject, code, (claim,), test)
+def _statement(
+    number: str,
+    line: int,
+    subject: str,
+    code: str,
+    claim: str,
+    test: str,
+    resumes: tuple[int, ...] = (),
+) -> Place:
+    return Place("statement", number, line, subject, code, (claim,), test, resumes=resumes)
 
 
 _ERRATA_TEST = "paper/errata/test_errata.py"
@@ -101,7 +119,7 @@ PLACES: tuple[Place, ...] = (
     _statement(
         "Theorem 4.2", 333, "regret of Simulation with delayed feedback",
         "`simulation_printed`, `simulation` (corrected)", "delay-theorem",
-        "paper/claims/test_delay.py",
+        "paper/claims/test_delay.py", resumes=(401,),
     ),
     _statement(
         "Claim 4.3", 390, "probability of the clean event, delay", "none", "errata", _ERRATA_TEST
@@ -113,7 +131,7 @@ PLACES: tuple[Place, ...] = (
     _statement(
         "Theorem 4.5", 458, "regret and violation with budgets",
         "`budget_simulation_printed`, `budget_simulation` (corrected)", "constraints",
-        "paper/claims/test_constraints.py",
+        "paper/claims/test_constraints.py", resumes=(534, 573),
     ),
     _statement(
         "Claim 4.6", 508, "optimum of a block against the optimum of the pool", "none", "errata",
@@ -130,7 +148,7 @@ PLACES: tuple[Place, ...] = (
     _statement(
         "Theorem 4.9", 622, "regret with switching costs",
         "`simulation_elimination`, `simulation_elimination_switches`", "switching",
-        "paper/test_faults.py",
+        "paper/test_faults.py", resumes=(649, 654, 676),
     ),
     _statement(
         "Claim 4.10", 639, "probability of the clean event of one block and action", "none",
@@ -147,7 +165,7 @@ PLACES: tuple[Place, ...] = (
     _statement(
         "Lemma 5.1", 701, "uniform convergence without replacement",
         "`uniform_convergence_printed`, `uniform_convergence_corrected`, `uniform_convergence`",
-        "uniform-convergence", "paper/test_faults.py",
+        "uniform-convergence", "paper/test_faults.py", resumes=(742,),
     ),
     _statement("Claim 5.2", 711, "symmetrisation", "none", "errata", _ERRATA_TEST),
     _statement(
@@ -193,8 +211,11 @@ PLACES: tuple[Place, ...] = (
         "`tombola.classification`", ("classification",),
     ),
     Place(
-        "comparison", "Joulani, Gyorgy and Szepesvari 2013; Masoudian, Zimmert and Seldin 2022",
-        135, "delay adds in the i.i.d. model", "`Interleaved`", ("delay-shift", "delay-floor"),
+        "comparison",
+        "Desautels, Krause and Burdick 2012; Joulani, Gyorgy and Szepesvari 2013; "
+        "Masoudian, Zimmert and Seldin 2022",
+        135, "delay adds in the i.i.d. model, and multiplies in the worst order", "`Interleaved`",
+        ("delay-shift", "delay-floor"),
     ),
     Place(
         "comparison", "Mannor, Tsitsiklis and Yu 2009", 137,
@@ -243,6 +264,67 @@ PLACES: tuple[Place, ...] = (
         "`tombola.bounds`", ("concentration",),
     ),
     Place(
+        "comparison", "Badanidiyuru, Kleinberg and Slivkins 2013; Agrawal and Devanur 2014", 162,
+        "budgets with i.i.d. rows", "`PrimalDual`, `OptimisticLP`", ("constraints",),
+    ),
+    Place(
+        "comparison",
+        "Immorlica, Sankararaman, Schapire and Slivkins 2022; Kesselheim and Singla 2020; "
+        "Castiglioni, Celli, Marchesi, Romano and Gatti 2022; "
+        "Bernasconi, Castiglioni, Celli and Fusco 2024",
+        162, "a share of the best total with constraints in the worst order",
+        where="Competitive ratios: not implemented.",
+    ),
+    Place(
+        "comparison", "Sun, Dey and Kapoor 2017", 163,
+        "a weaker comparator with constraints in the worst order",
+        where="Other comparators: not implemented.",
+    ),
+    Place(
+        "comparison", "Balseiro, Lu and Mirrokni 2023; Fikioris and Tardos 2023", 164,
+        "constraints between the i.i.d. and the worst order",
+        where="Other input models: not implemented.",
+    ),
+    Place(
+        "comparison", "Hannan 1957", 210, "follow the leader", "`FollowTheLeader`",
+        ("delay-corollary",),
+    ),
+    Place(
+        "comparison", "Slivkins 2019", 590, "successive elimination on i.i.d. rows",
+        "`SuccessiveElimination`", ("switching",),
+    ),
+    Place(
+        "comparison",
+        "Bousquet, Boucheron and Lugosi 2003; Vapnik and Chervonenkis 1971; Sauer 1972; "
+        "Shelah 1972",
+        709, "uniform convergence of i.i.d. samples, and the number of labellings",
+        "`uniform_convergence`", ("uniform-convergence",),
+    ),
+    Place(
+        "comparison", "De Finetti 1929; De Finetti 1937; De Finetti 1969; Hewitt and Savage 1955",
+        840, "infinite exchangeable sequences are mixtures of i.i.d. ones", "", ("de-finetti",),
+    ),
+    Place(
+        "comparison",
+        "Dynkin 1963; Krengel and Sucheston 1977; Peng and Tang 2022; "
+        "Babaioff, Immorlica, Kempe and Kleinberg 2018; Korula and Pal 2009; "
+        "Dimitrov and Plaxton 2008; Ezra, Feldman, Gravin and Tang 2022; Gupta and Singla 2021",
+        115, "optimal stopping, matching, matroids and approximation in random order",
+        where="Other problems in random order: not implemented.",
+    ),
+    Place(
+        "comparison",
+        "Ben-David, Kushilevitz and Mansour 1997; Slivkins and Upfal 2008; "
+        "Lykouris, Mirrokni and Paes Leme 2018; Sachs, Hadiji, van Erven and Guzman 2022; "
+        "Mazzetto and Upfal 2023; Roughgarden 2020",
+        116, "other models between the i.i.d. and the worst order",
+        where="Other input models: not implemented.",
+    ),
+    Place(
+        "comparison", "Lattimore and Szepesvari 2020", 115,
+        "textbook of the i.i.d. and the adversarial model", "`tombola.learners`",
+    ),
+    Place(
         "comparison", "open: black-box constructions for broader feedback, Section 6", 819,
         "bandit feedback", "`OptimisticSimulation`, `lab.minimax`", ("bandit-repair", "minimax"),
         where="[Minimax values for bandit feedback](for_theorists.md).",
@@ -263,8 +345,13 @@ def find_places(name: str) -> list[Place]:
 
 
 def _errata_of(place: Place) -> tuple[int, ...]:
-    following = min((entry.line for entry in PLACES if entry.line > place.line), default=10**9)
-    numbers = (erratum.number for erratum in ERRATA if place.line <= erratum.line < following)
+    starts = sorted({line for entry in PLACES for line in (entry.line, *entry.resumes)})
+    own = {place.line, *place.resumes}
+    numbers = [
+        erratum.number
+        for erratum in ERRATA
+        if max(start for start in starts if start <= erratum.line) in own
+    ]
     return tuple(sorted(numbers))
 
 
