@@ -10,7 +10,7 @@ import pytest
 
 from tombola.errors import FeedbackError, ParameterError
 from tombola.racing import Event, Race, RaceSettings, race
-from tombola.racing.pilot import answers_change, pilot_cells
+from tombola.racing.pilot import finding_of, pilot_cells
 from tombola.racing.settings import RaceOptions
 from tombola.worklists import RaceFile
 
@@ -186,10 +186,39 @@ def test_raised_limit_keeps_the_pilot(tmp_path: Path) -> None:
 
 
 def test_run_times_change_only_if_the_noise_matters() -> None:
-    assert not answers_change([(0.10, 0.11), (0.9, 0.88), (0.5, 0.5)], run_times=True)
-    assert answers_change([(0.10, 0.6), (0.9, 0.3), (0.5, 0.5)], run_times=True)
-    assert answers_change([(0.10, 0.11)], run_times=False)
-    assert not answers_change([], run_times=False)
+    assert finding_of([(0.10, 0.11), (0.9, 0.88), (0.5, 0.5)], run_times=True) == (True, False)
+    assert finding_of([(0.10, 0.6), (0.9, 0.3), (0.5, 0.5)], run_times=True) == (True, True)
+    assert finding_of([(0.10, 0.11)], run_times=False) == (True, True)
+    assert finding_of([(0.10, 0.10)], run_times=True) == (False, False)
+    assert finding_of([], run_times=False) == (False, False)
+
+
+def race_for_times(noise: float, rows: int = 400) -> Race:
+    """Race two programs whose times differ by row, and by a factor up to 1 + noise in each call."""
+    rng = np.random.default_rng(3)
+    hardness = rng.random(rows)
+    current = Race(["a", "b"], rows=rows, seed=1, unit="seconds", range=(0, 10))
+    while not current.done:
+        for call in current.calls():
+            time = hardness[call.row_index] * (0.5 if call.candidate == "a" else 0.9)
+            current.record(call, loss=float(min(1.0, time * (1.0 + noise * rng.random()))))
+    return current
+
+
+def test_run_times_that_change_little_are_not_called_equal() -> None:
+    little = race_for_times(0.01)
+    assert little.reading == "recorded"
+    assert "run times change little against the differences between rows" in little.pilot_text
+    assert "expected times needs answers='random'" in little.pilot_text
+    assert "no answer changed" in race_for_times(0.0).pilot_text
+    assert race_for_times(4.0).reading == "expected"
+
+
+def test_small_pilot_says_how_little_it_tells() -> None:
+    for rows, chance in ((50, "0.90"), (400, "0.43")):
+        current = play(Race(["a", "b"], rows=rows, seed=1), np.random.default_rng(1), np.ones(rows))
+        assert f"so few calls miss it with probability {chance}" in current.pilot_text
+        assert "write answers='random'" in current.pilot_text
 
 
 def test_group_questions_share_fresh_rows() -> None:

@@ -22,6 +22,7 @@ from tombola.tables.formats.logs import (
     is_log,
     log_paths,
     logged_answers,
+    notes_on_unscored,
 )
 from tombola.tables.input_checks import is_directory
 from tombola.tables.names import ACTION, IDS, WEAK_ACTION, direction_of, is_id_name, is_run_name
@@ -64,7 +65,7 @@ class Version:
     kinds: metric -> direction that its name or log states.
     model: the model that a log names; "" if it names none.
     by_place: whether rows are numbered, since they have no ids.
-    notes: rows that sum up others, which were left out.
+    notes: rows that sum up others, which were left out, and answers without a score.
     logged: row -> an answer on it in a log, whose task and data other versions must share.
     """
 
@@ -227,7 +228,9 @@ def _logged(files: Sequence[Path], roles: Roles) -> list[tuple[LoggedAnswer, str
 
 
 def _version_of_answers(name: str, answers: Iterable[tuple[LoggedAnswer, str]]) -> Version:
+    answers = list(answers)
     version = Version(name)
+    version.notes = tuple(notes_on_unscored(answer for answer, _ in answers))
     models: dict[str, None] = {}
     for answer, row in answers:
         models[answer.candidate] = None

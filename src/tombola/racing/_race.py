@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from tombola import _validate
-from tombola._formatting import plural, short_repr
+from tombola._formatting import option_text, plural, short_repr
 from tombola._types import Floats
 from tombola.errors import ConflictError, FeedbackError, ParameterError
 from tombola.order import draw_order
 from tombola.parallel.process_bound import ProcessBound
 from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.fresh_answers import DrawnRows
-from tombola.racing.pilot import answers_change, pilot_cells
+from tombola.racing.pilot import Finding, chance_to_miss, finding_of, pilot_cells
 from tombola.racing.result import Answers, Forecast, Result, rows_remaining, statement_of
 from tombola.racing.settings import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.side_information import SideInformation, check_frame_kind
@@ -213,15 +213,18 @@ class Race(ProcessBound, Answers):
     def _finish_pilot(self) -> None:
         """Choose the reading by the answers of the pilot, which are no evidence."""
         self.pilot_done = True
+        is_random = self._pilot_finding().is_random
+        self._start_list("expected" if is_random else "recorded")
+        if not is_random:
+            # The first answer stays in the table: its cell is not called again.
+            for place, cell in enumerate(self.pilot):
+                self._pilot_losses[cell] = self._loss_of(2 * place + 1)
+        self._await_row()
+
+    def _pilot_finding(self) -> Finding:
         losses = [self._loss_of(ticket) for ticket in range(1, self.pilot_calls + 1)]
         pairs = list(zip(losses[::2], losses[1::2], strict=True))
-        changed = answers_change(pairs, run_times=self.settings.unit == "seconds")
-        self._start_list("expected" if changed else "recorded")
-        if not changed:
-            # The first answer stays in the table: its cell is not called again.
-            for cell, (first, _) in zip(self.pilot, pairs, strict=True):
-                self._pilot_losses[cell] = first
-        self._await_row()
+        return finding_of(pairs, run_times=self.settings.unit == "seconds")
 
     @property
     def is_fresh(self) -> bool:
@@ -263,9 +266,18 @@ class Race(ProcessBound, Answers):
                 f"Pilot ({calls}): answers change from call to call. Rows are drawn with "
                 "replacement, and the answer is about expected answers to these rows."
             )
+        stated = option_text("answers", "random")
+        if self._pilot_finding().changed:
+            return (
+                f"Pilot ({calls}): run times change little against the differences between rows. "
+                "Each cell is called once, and the answer is about the times recorded here; a "
+                f"claim about expected times needs {stated}."
+            )
+        chance = chance_to_miss(len(self.pilot))
         return (
             f"Pilot ({calls}): no answer changed. Each cell is called once, and the answer is about "
-            "the answers recorded here."
+            f"the answers recorded here. If one answer in ten changes, so few calls miss it with "
+            f"probability {chance:.2f}: if you know that answers change, write {stated}."
         )
 
     def calls(self, count: int | None = None) -> list[Call]:

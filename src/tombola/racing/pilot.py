@@ -20,6 +20,8 @@ _SAME_ANSWER = 1e-9
 # Run times change with every call. Noise below this share of their variance is no reason to give up
 # the gain of a finite list.
 _NEGLIGIBLE_NOISE = 0.05
+# Share of cells with random answers for which the pilot states its chance to see none of them.
+_SHARE_TO_MISS = 0.1
 
 
 class Cell(NamedTuple):
@@ -53,20 +55,41 @@ def pilot_cells(settings: RaceSettings, known: Floats) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-def answers_change(pairs: Sequence[tuple[float, float]], *, run_times: bool) -> bool:
-    """Return whether repeated answers to the same cells differ, so that calls are random.
+class Finding(NamedTuple):
+    """What a pilot has found.
 
-    pairs: two losses for each cell. run_times: the answers are times; then the noise must matter
-    against the differences between rows.
+    changed: whether some answer differs from the other one to its cell.
+    is_random: whether the race should be about expected answers.
+    """
 
-    >>> answers_change([(0.0, 0.0), (1.0, 0.0)], run_times=False)
-    True
-    >>> answers_change([(0.1, 0.101), (0.9, 0.899)], run_times=True)
-    False
+    changed: bool
+    is_random: bool
+
+
+def finding_of(pairs: Sequence[tuple[float, float]], *, run_times: bool) -> Finding:
+    """Return what repeated answers show: whether they change, and whether calls are random.
+
+    pairs: two losses for each cell. run_times: the answers are times, which always change; then
+    calls are random if the noise matters against the differences between rows.
+
+    >>> finding_of([(0.0, 0.0), (1.0, 0.0)], run_times=False)
+    Finding(changed=True, is_random=True)
+    >>> finding_of([(0.1, 0.101), (0.9, 0.899)], run_times=True)
+    Finding(changed=True, is_random=False)
     """
     answers = np.array(pairs).reshape(-1, 2)
-    changed = np.abs(answers[:, 0] - answers[:, 1]) > _SAME_ANSWER
-    if not run_times or not changed.any():
-        return bool(changed.any())
-    noise = float(np.mean((answers[:, 0] - answers[:, 1]) ** 2) / 2.0)
-    return noise > _NEGLIGIBLE_NOISE * float(answers.var())
+    difference = answers[:, 0] - answers[:, 1]
+    changed = bool((np.abs(difference) > _SAME_ANSWER).any())
+    if not run_times or not changed:
+        return Finding(changed, changed)
+    noise = float(np.mean(difference**2) / 2.0)
+    return Finding(changed, noise > _NEGLIGIBLE_NOISE * float(answers.var()))
+
+
+def chance_to_miss(cells: int) -> float:
+    """Return the probability that no answer changes, if a tenth of the cells would.
+
+    >>> round(chance_to_miss(8), 2), round(chance_to_miss(1), 2)
+    (0.43, 0.9)
+    """
+    return (1.0 - _SHARE_TO_MISS) ** cells

@@ -77,7 +77,8 @@ class ParsedTable(NamedTuple):
         another unit
     strata: the group of each row, from the column of the option `by`
     value_columns: names of the columns of values in the file
-    questions: those of the notes that are about rows and columns that sum up the others
+    questions: those of the notes that every answer repeats: rows and columns that sum up the
+        others, and answers without a score
     row_mask: which rows of the file were read, if some sum up others and were left out; else None
     runs: all answers, shape (runs, rows, actions), NaN where a cell has fewer; None if every cell has
         one. Then `values` are the means over the runs.

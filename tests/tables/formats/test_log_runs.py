@@ -55,6 +55,129 @@ def test_repeats_of_promptfoo_are_runs(tmp_path: Path) -> None:
     assert "mean score" in output
 
 
+def repeated_tests(path: Path, repeats: int, *, numbered: bool = True) -> Path:
+    """Write results as promptfoo 0.123 does with `--repeat`: each repetition has a number of its own.
+
+    They are in the order in which calls ended, here the last one first.
+    """
+    entries = [
+        {
+            "provider": {"id": "file://provider.js", "label": name},
+            "promptIdx": place,
+            "testIdx": i * repeats + r if numbered else i,
+            "score": float((i + r) % 3 > place),
+            "vars": {"word": f"w{i}", "sessionId": f"{i} {r}"},
+            "testCase": {
+                "vars": {"word": f"w{i}", "sessionId": f"{i} {r}"},
+                "assert": [{"type": "equals", "value": "{{word}}"}],
+                "options": {},
+                "metadata": {"call": i * repeats + r},
+            },
+        }
+        for place, name in enumerate(("weak", "strong"))
+        for i in range(20)
+        for r in range(repeats)
+    ]
+    path.write_text(json.dumps({"results": {"results": entries[::-1]}}), encoding="utf-8")
+    return path
+
+
+def test_repetitions_with_numbers_of_their_own_are_runs(tmp_path: Path) -> None:
+    parsed = read_runs([repeated_tests(tmp_path / "results.json", 3)])
+    assert parsed.runs is not None
+    assert parsed.runs.shape == (3, 20, 2), "rows are tests, not repetitions"
+    assert parsed.ids == tuple(str(i) for i in range(20))
+    assert parsed.actions == ("strong", "weak")
+    expected = [[(i + r) % 3 > place for place in (1, 0)] for r in range(3) for i in range(20)]
+    np.testing.assert_array_equal(parsed.runs.reshape(60, 2), expected)
+    same = read_runs([repeated_tests(tmp_path / "old.json", 3, numbered=False)]).runs
+    assert same is not None
+    np.testing.assert_array_equal(np.sort(same, axis=0), np.sort(parsed.runs, axis=0))
+    with pytest.raises(TableError, match="expected one answer of"):
+        read_logs([tmp_path / "results.json"])
+
+
+def test_tests_that_differ_in_more_than_the_run_stay_rows(tmp_path: Path) -> None:
+    path = repeated_tests(tmp_path / "results.json", 2)
+    data = json.loads(path.read_text(encoding="utf-8"))
+    for entry in data["results"]["results"]:
+        entry["testCase"]["assert"][0]["value"] += str(entry["testIdx"] % 2)
+    path.write_text(json.dumps(data), encoding="utf-8")
+    parsed = read_runs([path])
+    assert parsed.runs is None
+    assert len(parsed.values) == 40
+
+
+def test_a_gate_takes_repetitions_as_runs(tmp_path: Path) -> None:
+    path = repeated_tests(tmp_path / "results.json", 3)
+    result = CliRunner().invoke(app, ["gate", str(path), "--baseline", "weak", "--within", "0.5"])
+    assert "20 rows" in " ".join(result.output.split()), result.output
+
+
+def lm_eval_log(folder: Path, name: str, repeats: int, *, scored: bool) -> Path:
+    """Write a log as lm-eval 0.4.13 does for a task with `repeats`: one score, or one per answer."""
+    lines = []
+    for i in range(6):
+        scores = [float((i + r + len(name)) % 2) for r in range(repeats)]
+        answers = ["right" if score else "wrong" for score in scores]
+        line = {
+            "doc_id": i,
+            "doc": {"q": f"question {i}"},
+            "resps": [answers],
+            "filtered_resps": [answers] if scored else answers[:1],
+            "filter": "each" if scored else "none",
+            "metrics": ["acc"],
+            "doc_hash": f"hash {i}",
+            "acc": scores if scored else scores[0],
+        }
+        lines.append(json.dumps(line))
+    (folder / name).mkdir(parents=True)
+    path = folder / name / "samples_sums_2026-11-19T21-39-40.828518.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_a_score_per_repeat_of_lm_eval_is_a_run(tmp_path: Path) -> None:
+    paths = [lm_eval_log(tmp_path, name, 3, scored=True) for name in ("a", "ab")]
+    parsed = read_runs(paths)
+    assert parsed.runs is not None
+    assert parsed.runs.shape == (3, 6, 2)
+    assert parsed.runs[:, 0, 0].tolist() == [1.0, 0.0, 1.0]
+    assert not parsed.questions
+
+
+def test_repeats_of_lm_eval_with_one_score_are_one_run(tmp_path: Path) -> None:
+    """The usual filter keeps the first answer: the others have no score, and no run is made up."""
+    paths = [lm_eval_log(tmp_path, name, 3, scored=False) for name in ("a", "ab")]
+    assert read_runs(paths).runs is None
+    for command in (["rank"], ["gate", "--within", "0.5"]):
+        result = CliRunner().invoke(app, [*command, *map(str, paths)])
+        assert "asked 3 times (repeats)" in " ".join(result.output.split()), result.output
+
+
+@pytest.mark.full
+@pytest.mark.skipif(find_spec("lm_eval") is None, reason="lm_eval is not installed")
+def test_repeats_of_the_real_lm_eval(tmp_path: Path) -> None:
+    """The real package: a task with 3 repeats, scored as usual and answer by answer."""
+    script = Path(__file__).parent / "lm_eval_repeats.py"
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"},
+        timeout=HANGS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    each = read_runs(sorted(tmp_path.rglob("samples_sums_each_*.jsonl"))).runs
+    assert each is not None
+    assert each.shape == (3, 4, 2)
+    usual = read_runs(sorted(tmp_path.rglob("samples_sums_2*.jsonl")))
+    assert usual.runs is None
+    assert "3 times" in usual.questions[0]
+
+
 def test_a_log_of_lm_eval_per_run(tmp_path: Path) -> None:
     paths = []
     for seed in range(2):

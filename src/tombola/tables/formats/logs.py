@@ -81,6 +81,7 @@ class LoggedAnswer(NamedTuple):
     task: name of the task; "" if the log does not have it.
     data: kind and digest of the data of the row itself, such as its input; "" if unknown.
     file: name of the log, for messages.
+    asked: how often the row was asked for this one value, if the program scored one answer only.
     """
 
     candidate: str
@@ -91,6 +92,7 @@ class LoggedAnswer(NamedTuple):
     task: str = ""
     data: str = ""
     file: str = ""
+    asked: int = 1
 
     @property
     def origin(self) -> str:
@@ -115,13 +117,17 @@ class LogOptions(NamedTuple):
 
 
 class _LmEvalSample(NamedTuple):
-    """A line of a log of lm-eval: values by metric, with the filter if it has one."""
+    """A line of a log of lm-eval: values by metric, with the filter if it has one.
+
+    repeats: number of answers to the row (`repeats` of the task).
+    """
 
     line: int
     row: str
     filter: str
     values: dict[str, Any]
     data: str
+    repeats: int
 
 
 def read_log(path: Path, options: ReadOptions) -> ParsedTable:
@@ -212,6 +218,8 @@ def table_of(answers: Iterable[LoggedAnswer], source: str, *, several: bool = Fa
         f"{plural(len(names), 'action')} ({join_names(list(names))}), values of {first.metric}",
         *([f"{number} runs of each row and action"] if most > 1 else []),
     ]
+    unscored = notes_on_unscored(answers)
+    notes += unscored
     missing = np.argwhere(counts == 0)[:1].tolist()
     row_names = list(rows)
     return ParsedTable(
@@ -229,7 +237,23 @@ def table_of(answers: Iterable[LoggedAnswer], source: str, *, several: bool = Fa
         ),
         unit=first.metric,
         runs=cube if most > 1 else None,
+        questions=tuple(unscored),
     )
+
+
+def notes_on_unscored(answers: Iterable[LoggedAnswer]) -> list[str]:
+    """Return a note if rows were asked several times, but only one value of each is logged.
+
+    >>> notes_on_unscored([LoggedAnswer("a", "x", 1.0)])
+    []
+    """
+    asked = max((answer.asked for answer in answers), default=1)
+    if asked < 2:
+        return []
+    return [
+        f"each row was asked {asked} times (repeats), but the log has one score of it, so it is "
+        "one run; for more runs give the logs of several evaluations, or log a score per answer"
+    ]
 
 
 def row_keys(answers: Sequence[LoggedAnswer], source: str) -> list[str]:
@@ -556,13 +580,19 @@ def _lm_eval(path: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
         if chosen.partition(",")[2] != sample.filter:
             continue
         value: Any = sample.values.get(chosen)
-        _check_single(value, chosen, f"{path}, line {sample.line}")
-        try:
-            number = float(value)
-        except _PARSE_ERRORS as error:
-            raise _unreadable(path, f"a number as {chosen} in line {sample.line}", error) from None
+        # A list with a value for each answer: they are runs.
+        has_runs = isinstance(value, list) and len(value) == sample.repeats > 1
+        values: list[Any] = value if has_runs else [value]
         name = path.parent.name or path.stem
-        yield LoggedAnswer(name, sample.row, number, chosen, kind, task, sample.data)
+        for one in values:
+            _check_single(one, chosen, f"{path}, line {sample.line}")
+            try:
+                number = float(one)
+            except _PARSE_ERRORS as error:
+                expected = f"a number as {chosen} in line {sample.line}"
+                raise _unreadable(path, expected, error) from None
+            answer = LoggedAnswer(name, sample.row, number, chosen, kind, task, sample.data)
+            yield answer._replace(asked=1 if has_runs else sample.repeats)
 
 
 def _lm_eval_samples(path: Path) -> Iterator[_LmEvalSample]:
@@ -579,7 +609,10 @@ def _lm_eval_samples(path: Path) -> Iterator[_LmEvalSample]:
             # The hash of the prompt changes with the version that is tested; that of the row not.
             digest = entry.get("doc_hash")
             data = f"doc_hash {digest}" if digest else _digest("doc", entry.get("doc"))
-            yield _LmEvalSample(number, str(entry["doc_id"]), filter_name, values, data)
+            # One list of answers per request; the requests of a row have equally many.
+            answers = next(iter(entry.get("resps") or []), None)
+            repeats = len(answers) if isinstance(answers, list) else 1
+            yield _LmEvalSample(number, str(entry["doc_id"]), filter_name, values, data, repeats)
         except _PARSE_ERRORS as error:
             raise _unreadable(path, f"a sample of lm-eval in line {number}", error) from None
 
@@ -670,6 +703,9 @@ def _promptfoo(path: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
     try:
         results = _json(path)["results"]
         lines = results["results"] if isinstance(results, dict) else results
+        # Results are listed as they end; runs are numbered in the order of the tests.
+        lines = sorted(lines, key=lambda line: int(line.get("testIdx", 0)))
+        rows = _rows_of_tests(lines)
         # promptfoo numbers its columns, so two providers with one prompt have the numbers 0 and 1.
         prompts: dict[str, set[int]] = {}
         for line in lines:
@@ -682,12 +718,11 @@ def _promptfoo(path: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
         kind = direction_of_metric(chosen, str(path), options.kind)
         beyond = False
         failed = ""
-        for index, line in enumerate(lines):
+        for line, row in zip(lines, rows, strict=True):
             name = _provider(line)
             own_prompts = sorted(prompts[name])
             if len(own_prompts) > 1:
                 name += f", prompt {own_prompts.index(int(line.get('promptIdx', 0))) + 1}"
-            row = str(line.get("testIdx", index))
             value = ({"score": line.get("score")} | (line.get("namedScores") or {})).get(chosen)
             if value is None and _has_failed(line):
                 failed = f"{name!r:.80} in test {row!r:.80}"
@@ -706,10 +741,42 @@ def _promptfoo(path: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
                     f"{number:g}; what the call counts as is unknown: run that test again."
                 )
             variables = line.get("vars") or (line.get("testCase") or {}).get("vars") or {}
-            own = {key: text for key, text in variables.items() if key not in _RUN_VARIABLES}
+            own = _without_run_variables(variables)
             yield LoggedAnswer(name, row, number, chosen, kind, "", _digest("vars", own))
     except _PARSE_ERRORS as error:
         raise _unreadable(path, "results of promptfoo with a provider and a score", error) from None
+
+
+def _rows_of_tests(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the row of each result of promptfoo: the number of its test.
+
+    With --repeat, promptfoo numbers every repetition as a test of its own. Tests with the same
+    content are one row then, numbered in their order without repetitions.
+
+    >>> test = {"vars": {"word": "cat"}}
+    >>> _rows_of_tests([{"testIdx": 0, "testCase": test}, {"testIdx": 1, "testCase": test}])
+    ['0', '0']
+    """
+    numbers = [int(line.get("testIdx", place)) for place, line in enumerate(lines)]
+    content = {
+        number: _digest("test", _test_content(line["testCase"]))
+        for number, line in zip(numbers, lines, strict=True)
+        if line.get("testCase") is not None
+    }
+    tests = {text: place for place, text in enumerate(dict.fromkeys(content.values()))}
+    if len(content) < len(set(numbers)) or len(tests) == len(content):
+        return [str(number) for number in numbers]
+    return [str(tests[content[number]]) for number in numbers]
+
+
+def _test_content(test: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a test of promptfoo without what a run adds to it."""
+    content = {key: value for key, value in test.items() if key != "metadata"}
+    return {**content, "vars": _without_run_variables(test.get("vars") or {})}
+
+
+def _without_run_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in variables.items() if name not in _RUN_VARIABLES}
 
 
 def _probability(path: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
