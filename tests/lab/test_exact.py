@@ -13,7 +13,7 @@ from tombola._types import Floats
 from tombola.budget.optimum import optimum
 from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelledPool, Thresholds
 from tombola.errors import ParameterError
-from tombola.lab import exact, minimax, worst_pool
+from tombola.lab import exact, minimax, trees, worst_pool
 from tombola.learners import (
     UCB1,
     AdaHedge,
@@ -200,7 +200,12 @@ def test_worst_inputs_attain_worst_regrets(learner):
 
 @pytest.mark.parametrize(
     "learner",
-    [Unknown(), Liar(), learners.ThompsonSampling(), Simulation(learners.FollowTheLeader())],
+    [
+        Unknown(),
+        Liar(),
+        learners.ThompsonSampling(),
+        Simulation(learners.PythonLearner(lambda *_: None, lambda _: 0, lambda *_: None)),
+    ],
 )
 @pytest.mark.usefixtures("short_work")
 def test_unknown_probabilities_raise(learner):
@@ -375,10 +380,10 @@ def test_tree_within_the_limit():
 def test_merged_states_have_the_means_of_all_orders(learner, delay):
     """Merging prefixes with equal rows and states must not change the mean loss of any pool."""
     rows = [[0.0, 1.0], [1.0, 0.5], [0.5, 0.0]]
-    options = exact._Options(delay, None, "fits", 100_000)
-    trees = [exact._make_tree("test", learner, rows, 4, options) for _ in range(2)]
-    all_orders, *_ = exact._all_sequences(trees[0])
-    merged = exact._mean_losses(trees[1])
+    options = trees.Options(delay, None, "fits", 100_000)
+    one, other = (exact._make_tree("test", learner, rows, 4, options) for _ in range(2))
+    all_orders, *_ = exact._all_sequences(one)
+    merged = exact._mean_losses(other)
     assert merged.keys() == all_orders.keys()
     for counts, mean in all_orders.items():
         assert merged[counts] == pytest.approx(mean, abs=1e-12)
@@ -386,10 +391,10 @@ def test_merged_states_have_the_means_of_all_orders(learner, delay):
 
 def test_states_that_differ_are_not_merged(monkeypatch):
     """A key that forgets the state gives other means: the comparison above can fail."""
-    options = exact._Options(0, None, "fits", 100_000)
+    options = trees.Options(0, None, "fits", 100_000)
     rows = [[0.0, 1.0], [1.0, 0.5], [0.5, 0.0]]
     right = exact._mean_losses(exact._make_tree("test", UCB1(), rows, 5, options))
-    monkeypatch.setattr(exact._LossTree, "key", lambda self, snapshot: 0)
+    monkeypatch.setattr(trees.LossTree, "key", lambda self, snapshot: 0)
     wrong = exact._mean_losses(exact._make_tree("test", UCB1(), rows, 5, options))
     assert max(abs(wrong[counts] - right[counts]) for counts in right) > 0.05
 

@@ -23,7 +23,7 @@ from tombola.learners import (
     PaperSchedule,
     PythonLearner,
 )
-from tombola.learners.reductions.simulation import _N_KEPT, _play_counts
+from tombola.learners.reductions.simulation import N_KEPT, _play_counts
 from tombola.rng import new_rng
 
 
@@ -43,7 +43,7 @@ def watch(learner: Simulation, rows: Any, d: int) -> list[dict[str, Any]]:
         if not has_capacity(book.cells):
             book.reserve()
         if live.act(book.cells)[0] == NEEDS_PLAN:
-            note["past"] = runner.state.past[: int(runner.state.counters[_N_KEPT])].copy()
+            note["past"] = runner.state.past[: int(runner.state.counters[N_KEPT])].copy()
             note["rng"] = runner.rng.copy()
             runner.plan(t)
             live.act(book.cells)

@@ -26,14 +26,16 @@ from tombola.learners.reductions.schedule import (
 )
 from tombola.learners.reductions.training import PythonLearner, train
 
-# Positions in `_State.counters`.
+# Positions in `State.counters`.
 _N_ACTED = 0
-_N_KEPT = 1
+N_KEPT = 1
 _BLOCK = 2
 _NEXT = 3
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
+    """State of Simulation."""
+
     # by_blocks, growth: whether the schedule has blocks, else the growth of its trainings.
     by_blocks: float
     growth: float
@@ -100,7 +102,7 @@ class Simulation(MixedLearner):
                 "write for example Simulation(FollowTheLeader())."
             )
 
-    def init(self, actions: int, horizon: int) -> _State:
+    def init(self, actions: int, horizon: int) -> State:
         if self.free_action >= actions:
             raise ParameterError(
                 f"Simulation: free_action must be one of the {actions} actions 0..{actions - 1}, "
@@ -108,7 +110,7 @@ class Simulation(MixedLearner):
             )
         faithful = not isinstance(self.schedule, GrowingSchedule)
         blocks = self.schedule.blocks(horizon)
-        return _State(
+        return State(
             by_blocks=float(faithful),
             growth=self.schedule.growth if isinstance(self.schedule, GrowingSchedule) else 0.0,
             discards=float(faithful and self.past != "all"),
@@ -122,14 +124,14 @@ class Simulation(MixedLearner):
         )
 
     @staticmethod
-    def needs_plan(state: _State) -> bool:
+    def needs_plan(state: State) -> bool:
         if state.by_blocks == 0.0:
-            return bool(state.counters[_N_KEPT] >= state.counters[_NEXT])
+            return bool(state.counters[N_KEPT] >= state.counters[_NEXT])
         return block_is_due(state.starts, int(state.counters[_BLOCK]), state.counters[_N_ACTED])
 
-    def plan(self, state: _State, rng: RngState) -> None:
-        past = state.past[: int(state.counters[_N_KEPT])]
-        rounds = _begin_training(state)
+    def plan(self, state: State, rng: RngState) -> None:
+        past = state.past[: int(state.counters[N_KEPT])]
+        rounds = begin_training(state)
         if past.shape[0] > 0:
             plays = np.zeros(state.played.size)
             for _ in range(self.trainings):
@@ -137,7 +139,7 @@ class Simulation(MixedLearner):
             state.played[:] = plays / (rounds * self.trainings)
 
     @staticmethod
-    def mix(state: _State, mix: Floats) -> None:
+    def mix(state: State, mix: Floats) -> None:
         state.counters[_N_ACTED] += 1.0
         if state.waits == 1.0 and not in_block(
             state.starts, state.lengths, int(state.counters[_BLOCK]), state.counters[_N_ACTED]
@@ -150,15 +152,13 @@ class Simulation(MixedLearner):
                 mix[action] = state.played[action]
 
     @staticmethod
-    def observe(state: _State, round: int, losses: Floats) -> None:
-        if state.discards == 1.0 and not in_any_block(
-            state.starts, state.lengths, int(state.counters[_BLOCK]), float(round)
-        ):
+    def observe(state: State, round: int, losses: Floats) -> None:
+        if not keeps_row(state, round):
             return
-        row = int(state.counters[_N_KEPT])
+        row = int(state.counters[N_KEPT])
         for action in range(losses.size):
             state.past[row, action] = losses[action]
-        state.counters[_N_KEPT] += 1.0
+        state.counters[N_KEPT] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Return a bound on the expected regret in random order, or None without a proof.
@@ -200,6 +200,13 @@ class Simulation(MixedLearner):
         return known.__getitem__ if len(known) == len(values) else None
 
 
+def keeps_row(state: State, round: int) -> bool:
+    """Return whether the row of a round, from 1, is kept to train on; a kernel."""
+    return state.discards != 1.0 or in_any_block(
+        state.starts, state.lengths, int(state.counters[_BLOCK]), float(round)
+    )
+
+
 def _play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: RngState) -> Floats:
     """Return the play counts of `base` on `rounds` i.i.d. draws from `past`."""
     if isinstance(base, PythonLearner):
@@ -207,10 +214,10 @@ def _play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: 
     return train(base, FullFeedback(past.shape[1], rounds), past, rng)
 
 
-def _begin_training(state: _State) -> int:
+def begin_training(state: State) -> int:
     """Count the training in `state`, set when the next is due; return its rounds."""
     if state.by_blocks == 0.0:
-        n_kept = int(state.counters[_N_KEPT])
+        n_kept = int(state.counters[N_KEPT])
         state.counters[_NEXT] = max(n_kept + 1, int(state.growth * n_kept))
         return n_kept
     state.counters[_BLOCK] += 1.0
