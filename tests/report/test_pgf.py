@@ -9,7 +9,8 @@ import pytest
 
 from tombola.lab import table_to_latex
 from tombola.report.chart import Band, Chart, Line
-from tombola.report.figures import draw_chart, save
+from tombola.report.figures import draw_chart, draw_intervals, save
+from tombola.report.lanes import Lane, draw_lanes
 from tombola.report.pgf import figure_to_pgf, tex_text
 
 CHART = Chart(
@@ -34,6 +35,33 @@ def test_code_has_curves_bands_and_escaped_texts(tmp_path: Path) -> None:
     assert r"xlabel={rows T\_1}" in code
     assert "(10,2)" in code
     assert "dashed" in code
+
+
+def test_bars_have_their_lengths_names_and_notes() -> None:
+    lanes = [Lane("A_1", 40, "best, proved", "good"), Lane("B", 25, "out after 25")]
+    code = figure_to_pgf(draw_lanes(lanes, 100))
+    assert code.count("-- cycle") == 4
+    assert "(0,-0.31) (40,-0.31) (40,0.31) (0,0.31)" in code
+    assert "(0,-1.31) (25,-1.31) (25,-0.69) (0,-0.69)" in code
+    assert r"yticklabels={{A\_1},{B}}" in code
+    assert "at (axis cs:25,-1) {out after 25};" in code
+    assert "xmin=0, xmax=100" in code
+
+
+def test_intervals_are_lines_and_their_middles_are_marks() -> None:
+    lows, middles, highs = np.array([[0.1, 0.4], [0.2, 0.5], [0.3, 0.7]])
+    code = figure_to_pgf(draw_intervals(["A", "B"], middles, lows, highs, x_label="mean"))
+    assert "(0.1,0) (0.3,0)" in code
+    assert "(0.4,-1) (0.7,-1)" in code
+    assert code.count("only marks") == 1
+    assert "ytick={0,-1}" in code.replace("-0,", "0,")
+
+
+def test_line_across_the_axes_has_coordinates_of_the_data() -> None:
+    figure = draw_chart(CHART)
+    figure.axes[0].axhline(2.5)
+    left, right = figure.axes[0].get_xlim()
+    assert f"({left:.6g},2.5) ({right:.6g},2.5)" in figure_to_pgf(figure)
 
 
 def test_values_that_are_missing_are_left_out() -> None:

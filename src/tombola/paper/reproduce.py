@@ -22,6 +22,8 @@ _LEAD = (
     "with a shuffled list, "
     "and the measured result."
 )
+# Formats of the chart of a claim.
+_FIGURES = (".png", ".svg", ".pdf", ".pgf")
 
 
 class ClaimResult(NamedTuple):
@@ -77,9 +79,9 @@ def reproduce(
 ) -> list[ClaimResult]:
     """Run claims and write one page, and a table and charts for each, into `out`.
 
-    The files are index.html, and NAME.csv, NAME.png and NAME.svg for each claim. Finished units are
-    cached in `out`/units, so a killed run continues where it stopped. Results are in the order of
-    `claims`.
+    The files are index.html, and for each claim NAME.csv and its chart as NAME.png, .svg, .pdf and
+    .pgf (code for pgfplots). Finished units are cached in `out`/units, so a killed run continues
+    where it stopped. Results are in the order of `claims`.
 
     full: use the large sizes of a publication.
     seed: seed of all units; rows depend on it and not on the number of workers.
@@ -114,13 +116,13 @@ def reproduce(
 
 
 def _draw(result: ClaimResult, out: Path) -> Drawing:
-    """Draw the chart for the page, and as PNG and SVG, which have the title too."""
+    """Draw the chart for the page, and as files, which have the title too."""
     claim = result.claim
     chart = claim.chart(result.rows)
     figure = draw_chart(chart, titled=False)
     drawn = draw_for_page(f"{claim.name}-0", chart, figure)
     add_title(figure.axes[0], chart)
-    for suffix in (".png", ".svg"):
+    for suffix in _FIGURES:
         save(figure, out / f"{claim.name}{suffix}")
     return drawn
 

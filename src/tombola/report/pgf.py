@@ -70,21 +70,61 @@ def figure_to_pgf(figure: "Figure") -> str:
 
 
 def _axis(axes: "Axes") -> Iterable[str]:
+    yield f"\\begin{{axis}}[{', '.join(_options(axes))}]"
+    for bar in axes.patches:
+        yield from _bar(axes, bar)
+    for collection in axes.collections:
+        yield from (
+            _segments(collection) if hasattr(collection, "get_segments") else _band(collection)
+        )
+    for line in axes.get_lines():
+        yield from _line(line)
+    for text in axes.texts:
+        yield from _note(text)
+    yield r"\end{axis}"
+
+
+def _options(axes: "Axes") -> list[str]:
     options = [
         f"xlabel={{{tex_text(axes.get_xlabel())}}}",
         f"ylabel={{{tex_text(axes.get_ylabel())}}}",
         "legend pos=outer north east",
         "legend cell align=left",
+        "clip mode=individual",  # a note may leave the axes
     ]
-    for side, scale in (("x", axes.get_xscale()), ("y", axes.get_yscale())):
+    sides = (
+        ("x", axes.get_xscale(), axes.get_xlim(), axes.xaxis),
+        ("y", axes.get_yscale(), axes.get_ylim(), axes.yaxis),
+    )
+    for side, scale, limits, axis in sides:
         if scale == "log":
             options.append(f"{side}mode=log")
-    yield f"\\begin{{axis}}[{', '.join(options)}]"
-    for band in axes.collections:
-        yield from _band(band)
-    for line in axes.get_lines():
-        yield from _line(line)
-    yield r"\end{axis}"
+        options += [f"{side}min={min(limits):.6g}", f"{side}max={max(limits):.6g}"]
+        names = [tex_text(label.get_text()) for label in axis.get_ticklabels()]
+        # Only ticks with names of their own are copied; numbers are set by pgfplots.
+        if type(axis.get_major_formatter()).__name__ in ("FixedFormatter", "FuncFormatter"):
+            places = ",".join(f"{place:.6g}" for place in axis.get_ticklocs())
+            labels = ",".join(f"{{{name}}}" for name in names)
+            options += [f"{side}tick={{{places}}}", f"{side}ticklabels={{{labels}}}"]
+    return options
+
+
+def _bar(axes: "Axes", bar: Any) -> Iterable[str]:
+    """Yield a rectangle as a closed curve."""
+    to_data = bar.get_transform() - axes.transData
+    corners = bar.get_path().transformed(to_data).vertices
+    if np.ptp(corners[:, 0]) > 0 and np.ptp(corners[:, 1]) > 0:
+        yield (
+            rf"\addplot[forget plot, draw=none, fill={_colour(bar.get_facecolor())}] "
+            rf"coordinates {{{_coordinates(corners[:4])}}} -- cycle;"
+        )
+
+
+def _segments(collection: Any) -> Iterable[str]:
+    """Yield each segment of a collection, such as an interval, as a line."""
+    colour = _colour(collection.get_color()[0])
+    for segment in collection.get_segments():
+        yield rf"\addplot[forget plot, thick, color={colour}] coordinates {{{_coordinates(segment)}}};"
 
 
 def _band(band: Any) -> Iterable[str]:
@@ -100,11 +140,13 @@ def _band(band: Any) -> Iterable[str]:
 
 def _line(line: Any) -> Iterable[str]:
     points = np.column_stack([line.get_xdata(), line.get_ydata()]).astype(np.float64)
+    # A line across the axes has fractions of the axes as its ends.
+    points = (line.get_transform() - line.axes.transData).transform(points)
     points = points[np.isfinite(points).all(axis=1)]
     if not len(points):
         return
     options = [f"color={_colour(line.get_color())}"]
-    if line.get_linestyle() in ("None", "", " "):
+    if line.get_linestyle() in ("None", "", " ") or line.get_linewidth() == 0:
         options.append("only marks")
     elif line.get_linestyle() != "-":
         options.append("dashed")
@@ -116,6 +158,21 @@ def _line(line: Any) -> Iterable[str]:
     yield rf"\addplot[{', '.join(options)}] coordinates {{{_coordinates(points)}}};"
     if is_named:
         yield rf"\addlegendentry{{{tex_text(name)}}}"
+
+
+def _note(text: Any) -> Iterable[str]:
+    """Yield a text at a point of the data; names of curves are in the legend instead."""
+    if str(text.get_gid()).startswith("end-") or not text.get_text():
+        return
+    # An annotation stands beside its point.
+    x, y = text.xy if hasattr(text, "xy") else text.get_position()
+    sides = {"left": "west", "right": "east", "top": "north", "bottom": "south"}
+    names = [sides.get(text.get_va(), ""), sides.get(text.get_ha(), "")]
+    anchor = " ".join(name for name in names if name) or "center"
+    yield (
+        rf"\node[anchor={anchor}, font=\footnotesize, text={_colour(text.get_color())}] "
+        rf"at (axis cs:{x:.6g},{y:.6g}) {{{tex_text(text.get_text())}}};"
+    )
 
 
 def _colour(colour: Any) -> str:
