@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from tombola import UCB1, Budget, Exp3, FollowTheLeader, Simulation
+from tombola.engine.compiler import interpreted
 from tombola.errors import ExhaustedError, SessionError
-from tombola.learners import ThompsonSampling, ThriftyLP, TsallisInf
+from tombola.learners import BatchedExp3, ThompsonSampling, ThriftyLP, TsallisInf
 from tombola.worklists import SessionFile, learner_marks, session_file, snapshot
 
 pytestmark = pytest.mark.usefixtures("plainly")
@@ -23,6 +24,7 @@ LEARNERS: dict[str, Any] = {
     "exp3": Exp3(),
     "tsallis": TsallisInf(),
     "thompson": ThompsonSampling(),
+    "batched": BatchedExp3(block=3),
     "full": Simulation(FollowTheLeader()),
     "budget": ThriftyLP(),
 }
@@ -125,16 +127,83 @@ def test_correction_replays_only_what_came_after_it(
         for ticket in range(1, 41):
             run.record(ticket, loss=0.5)
         seen: list[int] = []
-        at = learner_marks.cells_at
+        history_after = learner_marks.history_after
 
-        def noted(cells: Any, history: Any, position: int) -> Any:
-            seen.append(len(history) - position)
-            return at(cells, history, position)
+        def noted(cells: Any, position: int) -> Any:
+            history = history_after(cells, position)
+            seen.append(len(history))
+            return history
 
-        monkeypatch.setattr(session_file, "cells_at", noted)
+        monkeypatch.setattr(session_file, "history_after", noted)
         run.amend(40, loss=0.25)
         run.amend(1, loss=0.25)
         assert seen[0] < 16 < 60 <= seen[1] + 20
+
+
+@pytest.mark.parametrize("name", ["ucb", "full"])
+def test_correction_of_another_process_has_the_bits_of_a_replay(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, rng = tmp_path / "my.run", random.Random(11)
+    losses: Any = [0.25, 0.5, 0.75] if name == "full" else 0.25
+
+    def refuse(run: SessionFile) -> Any:
+        raise AssertionError("everything was replayed")
+
+    with start(path, name) as one:
+        play(one, name, 30, rng)
+        with SessionFile.open(path) as other:
+            assert state(other) == state(one)
+            answered = one.view().answered_tickets.tolist()
+            for ticket in answered[:3]:
+                one.amend(ticket, loss=losses)
+                play(one, name, 2, rng)
+            with monkeypatch.context() as patch:
+                patch.setattr(SessionFile, "_replay_amended", refuse)
+                assert state(other) == state(one)
+                monkeypatch.setattr(session_file, "_MAX_CORRECTIONS", 0)
+                one.amend(answered[0], loss=losses)
+                with pytest.raises(AssertionError, match="replayed"):
+                    state(other)
+            assert state(other) == state(one) == replayed(path)
+
+
+@pytest.mark.parametrize(
+    ("ticket", "value"),
+    [(1, [2.0]), (1, [0.25, 0.25]), (1, [1]), (1, {"loss": 0.25}), (2, [0.25]), (60, [0.25])],
+)
+def test_malformed_correction_of_another_process_is_refused(
+    ticket: int, value: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "my.run"
+    with start(path) as one, SessionFile.open(path) as other:
+        one.next(5)
+        one.record(1, loss=0.5)
+        assert other.issued == 5
+        with one._log.writing():
+            one._log.append("amend", ticket, value)
+        with pytest.raises(SessionError, match="damaged"):
+            _ = other.issued
+
+
+def test_long_session_of_a_server_is_prepared_for_corrections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not a short one: its server starts without the compiler."""
+    made: list[str] = []
+
+    def noted() -> Any:
+        made.append("compiled")
+        return interpreted()
+
+    monkeypatch.setattr(session_file, "compiled", noted)
+    with start(tmp_path / "my.run") as run:
+        run.interpreted = True
+        run.prepare()
+        assert (made, run.interpreted) == ([], True)
+        monkeypatch.setattr(session_file, "_COMPILER_LOAD_SECONDS", 0.0)
+        run.prepare()
+        assert (made, run.interpreted) == (["compiled"], False)
 
 
 def changed_byte(path: Path) -> None:

@@ -19,13 +19,22 @@ from tombola.engine.loop import (
     reveal_immediately,
 )
 from tombola.engine.runner import Runner
-from tombola.engine.tickets import OUTCOME_START, Ticket, is_pending, mark_answered, read_ticket
+from tombola.engine.tickets import (
+    ACTION,
+    OUTCOME_START,
+    PROBABILITY,
+    Ticket,
+    is_pending,
+    mark_answered,
+    read_ticket,
+)
 from tombola.feedback.base import (
     EMPTY_CELLS,
     FeedbackModel,
     LiveKernels,
     live_act,
     make_loop_kernels,
+    make_replay,
 )
 from tombola.feedback.codec import EncodedOutcome, loss_or_reward, parse_loss
 
@@ -58,7 +67,10 @@ class BanditFeedback(FeedbackModel):
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         kernels = learner.kernels(self.actions, self.horizon)
-        return make_loop_kernels(kernels, _look_ahead, _make_reveal, _make_turn)
+        return {
+            **make_loop_kernels(kernels, _look_ahead, _make_reveal, _make_turn),
+            "learn_again": _make_learn_again(kernels.observe),
+        }
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         runner = Runner(learner, self, rng)
@@ -84,7 +96,13 @@ class BanditFeedback(FeedbackModel):
         def observe(cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
             return bool(step(memory, cells, index, *read_ticket(cells, index), outcome[0]))
 
-        return LiveKernels(partial(act, memory, rng), observe_fast, observe, runner)
+        return LiveKernels(
+            partial(act, memory, rng),
+            observe_fast,
+            observe,
+            runner,
+            replay=partial(make_replay, runner),
+        )
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
         return (parse_loss(*loss_or_reward(round, given)),)
@@ -146,6 +164,18 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
             workspace.losses[slot] = loss
 
     return turn
+
+
+def _make_learn_again(observe: Kernel) -> Kernel:
+    def learn_again(state: Any, row: Floats, cells: Floats, round: int) -> None:
+        observe(
+            state,
+            int(cells[round, ACTION]),
+            cells[round, PROBABILITY],
+            cells[round, OUTCOME_START],
+        )
+
+    return learn_again
 
 
 def _live_observe(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from tombola._types import Floats, RngState
+from tombola._types import Floats, Integers, RngState
 from tombola.budget.budget import NO_BALANCE, Balance, BudgetRun
 from tombola.engine.arrivals import ArrivalSchedule, max_in_flight
 from tombola.engine.compiler import Kernel
@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
     choose: Kernel
     needs_plan: Kernel
+    learn_again: Kernel
 
 
 class LiveKernels(NamedTuple):
@@ -48,7 +49,8 @@ class LiveKernels(NamedTuple):
     router in a round, as numbers for the event log. `repeat(cells, features, decision, force=...)`
     is `act` with the choices of such a record, for the replay of a log; with `force`, stake, safe
     action and capital are taken from it too. Both are None for learners that need no record,
-    because the replay of `act` gives the same actions.
+    because the replay of `act` gives the same actions. `replay()` returns a kernel that repeats the
+    events of a table on the learner alone, see `live_replay`; None if no session replays them.
     """
 
     act: Callable[..., tuple[int, int, float]]
@@ -57,6 +59,7 @@ class LiveKernels(NamedTuple):
     runner: Any
     repeat: Callable[..., tuple[int, int, float]] | None = None
     decision: Callable[[Floats, int], list[float]] | None = None
+    replay: Callable[[], Callable[[Floats, Integers, int], int]] | None = None
 
     def learn(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> None:
         """Observe a valid outcome of a pending ticket, as `observe`; raise FeedbackError otherwise."""
@@ -75,6 +78,8 @@ NEEDS_PLAN = -1
 TABLE_FULL = 0
 # Example of `TicketTable.cells`, from which the compiler takes the type of the argument.
 EMPTY_CELLS = np.zeros((1, 1))
+# Example of a history of events, likewise.
+_EMPTY_HISTORY = np.zeros(1, np.int64)
 
 
 class StepRunner:
@@ -397,3 +402,45 @@ def live_act(memory: Floats, rng: RngState, cells: Floats) -> tuple[int, int, fl
         return TABLE_FULL, 0, 0.0
     action, probability = choose(view(memory), mix_slice(memory), rng)
     return write_ticket(cells, action, probability), action, probability
+
+
+def make_replay(runner: Runner) -> Callable[[Floats, Integers, int], int]:
+    """Return `live_replay` for a learner in play, without the arguments that are its own.
+
+    An invalid action raises LearnerError.
+    """
+    own = runner.memory, runner.rng, runner.workspace.row
+    replay = runner.compile(live_replay, *own, EMPTY_CELLS, _EMPTY_HISTORY, 0)
+
+    def checked(cells: Floats, history: Integers, first: int) -> int:
+        try:
+            return int(replay(*own, cells, history, first))
+        except IndexError as error:
+            reject_invalid_action(runner.learner, runner.memory, error)
+            raise
+
+    return checked
+
+
+def live_replay(
+    memory: Floats, rng: RngState, row: Floats, cells: Floats, history: Integers, first: int
+) -> int:
+    """Repeat events on a learner; return the index of the one before which it must plan, or the end.
+
+    A kernel. It calls `learn_again(state, row, cells, round)`, which passes a stored outcome to the
+    learner. The tickets of the table stay as they are: an action that the learner would choose now
+    is not written.
+
+    row: scratch array.
+    history: events in order: 0 for a ticket, the round for an outcome.
+    first: index in it of the first event to repeat.
+    """
+    for index in range(first, history.size):
+        round_ = history[index]
+        if round_ > 0:
+            learn_again(view(memory), row, cells, round_)
+        elif needs_plan(view(memory)):
+            return index
+        else:
+            choose(view(memory), mix_slice(memory), rng)
+    return int(history.size)

@@ -33,6 +33,7 @@ from tombola.feedback.base import (
     LiveKernels,
     live_act,
     make_loop_kernels,
+    make_replay,
 )
 from tombola.feedback.codec import EncodedOutcome, are_losses, copy_into, loss_or_reward, parse_row
 
@@ -62,7 +63,10 @@ class FullFeedback(FeedbackModel):
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         kernels = learner.kernels(self.actions, self.horizon)
-        return make_loop_kernels(kernels, look_ahead, _make_reveal, _make_turn)
+        return {
+            **make_loop_kernels(kernels, look_ahead, _make_reveal, _make_turn),
+            "learn_again": _make_learn_again(kernels.observe),
+        }
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         runner = Runner(learner, self, rng)
@@ -81,7 +85,13 @@ class FullFeedback(FeedbackModel):
             losses[:] = outcome
             return bool(step(memory, losses, cells, index, *read_ticket(cells, index), round))
 
-        return LiveKernels(partial(act, memory, rng), observe_fast, observe, runner)
+        return LiveKernels(
+            partial(act, memory, rng),
+            observe_fast,
+            observe,
+            runner,
+            replay=partial(make_replay, runner),
+        )
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
         return tuple(parse_row(self.actions, *loss_or_reward(round, given)).tolist())
@@ -133,6 +143,15 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
             observe(state, t + 1, workspace.row)
 
     return turn
+
+
+def _make_learn_again(observe: Kernel) -> Kernel:
+    def learn_again(state: Any, row: Floats, cells: Floats, round: int) -> None:
+        for action in range(row.size):
+            row[action] = cells[round, OUTCOME_START + action]
+        observe(state, round, row)
+
+    return learn_again
 
 
 def _live_observe(

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import uvicorn
@@ -177,6 +178,8 @@ def _open_list(path: Path, lists: dict[str, HostedFile], outcomes: Mapping[str, 
             file.write_ahead()
         # A server is ready when it has read everything.
         file.counts()
+        if isinstance(file, SessionFile):
+            Thread(target=file.prepare, name=f"tombola-{name}-prepare").start()
         lists[name] = HostedFile(name, file, on_close=lock.close)
         # The list closes them now.
         opened.pop_all()

@@ -12,7 +12,7 @@ import numpy as np
 
 from tombola._types import AnyLearner, Floats, Integers
 from tombola.engine.runner import Runner
-from tombola.engine.tickets import ANSWER_INDEX, OUTCOME_START, ROUNDS
+from tombola.engine.tickets import ANSWER_INDEX, ROUNDS
 
 # Events between two marks, at first; largest number of marks, and of bytes of one.
 _INTERVAL = 1 << 13
@@ -106,27 +106,19 @@ def is_of_package(learner: AnyLearner) -> bool:
     return all(is_of_package(part) for part in parts if hasattr(part, "feedback"))
 
 
-def history_of(cells: Floats) -> Integers:
-    """Return the events of a ticket table in order: 0 for a ticket, the round for an outcome."""
-    issued, answered = int(cells[0, ROUNDS]), int(cells[0, _ANSWERED])
-    places = cells[1 : issued + 1, ANSWER_INDEX].astype(np.int64)
-    rounds = np.flatnonzero(places) + 1
-    history = np.zeros(issued + answered, np.int64)
-    history[places[rounds - 1] - 1] = rounds
+def history_after(cells: Floats, position: int) -> Integers:
+    """Return the events of a ticket table after some: 0 for a ticket, the round for an outcome."""
+    places = cells[1 : int(cells[0, ROUNDS]) + 1, ANSWER_INDEX]
+    rounds = np.flatnonzero(places > position) + 1
+    history = np.zeros(int(cells[0, ROUNDS] + cells[0, _ANSWERED]) - position, np.int64)
+    history[places[rounds - 1].astype(np.int64) - 1 - position] = rounds
     return history
 
 
-def cells_at(cells: Floats, history: Integers, position: int) -> Floats:
-    """Return the ticket table as it was after some events; what came later is empty."""
-    before = history[:position]
-    issued = int((before == 0).sum())
-    earlier = np.zeros_like(cells)
-    earlier[1 : issued + 1] = cells[1 : issued + 1]
-    is_later = earlier[:, ANSWER_INDEX] > position
-    earlier[is_later, ANSWER_INDEX] = 0.0
-    earlier[is_later, OUTCOME_START:] = 0.0
-    earlier[0, ROUNDS], earlier[0, _ANSWERED] = issued, position - issued
-    return earlier
+def issued_at(cells: Floats, position: int) -> int:
+    """Return the number of tickets among the first events of a ticket table."""
+    places = cells[1 : int(cells[0, ROUNDS]) + 1, ANSWER_INDEX]
+    return position - int(((places > 0) & (places <= position)).sum())
 
 
 def _arrays(workspace: Any) -> Iterator[Any]:

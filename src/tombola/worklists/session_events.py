@@ -101,6 +101,15 @@ def replay_ticket(
 
 def replay_outcome(session: "Session", round: Any, value: Any) -> None:
     """Pass an event's outcome to the learner; ValueError if malformed or not pending."""
+    outcome = stored_outcome(session, round, value)
+    session._live.learn(session.ticket_table.cells, round, round, outcome)
+
+
+def stored_outcome(session: "Session", round: Any, value: Any) -> tuple[float, ...]:
+    """Return the outcome of an event of an issued ticket; ValueError if malformed.
+
+    Losses and costs are not checked: kernels do that.
+    """
     model = session.feedback_model
     cells = session.ticket_table.cells
     if not (type(value) is list and len(value) == model.outcome_width):
@@ -118,7 +127,7 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
         and model.validate(int(cells[round, ACTION]), outcome) != outcome
     ):
         raise ValueError("malformed outcome")
-    session._live.learn(cells, round, round, outcome)
+    return outcome
 
 
 def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[float, ...]:

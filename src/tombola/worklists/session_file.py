@@ -18,8 +18,8 @@ import os
 import secrets
 import shlex
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -40,14 +40,12 @@ from tombola._formatting import (
 )
 from tombola._types import AnyLearner, Floats
 from tombola.budget.budget import Budget
-from tombola.engine.compiler import Workload, interpreted
+from tombola.engine.compiler import Workload, compiled, expected_rounds, interpreted
 from tombola.engine.runner import Runner
 from tombola.engine.tickets import (
     ACTION,
     ANSWER_INDEX,
     OUTCOME_START,
-    PROBABILITY,
-    ROUNDS,
     Ticket,
 )
 from tombola.errors import (
@@ -68,9 +66,9 @@ from tombola.worklists.event_log import EventLog, LogEvent
 from tombola.worklists.learner_marks import (
     LearnerState,
     Marks,
-    cells_at,
-    history_of,
+    history_after,
     is_of_package,
+    issued_at,
 )
 from tombola.worklists.leases import Leases
 from tombola.worklists.session_events import (
@@ -79,6 +77,7 @@ from tombola.worklists.session_events import (
     encode_outcome,
     replay_outcome,
     replay_ticket,
+    stored_outcome,
     ticket_value,
 )
 from tombola.worklists.snapshot import read_snapshot, snapshot_path, write_snapshot
@@ -108,6 +107,8 @@ _IDS_AT_A_TIME = 4000
 _SNAPSHOT_EVENTS = 20_000
 # Events between two looks at whether to mark the state of the learner.
 _MARK_INTERVAL = 1024
+# Most corrections by another process that are replayed one by one; more are replayed together.
+_MAX_CORRECTIONS = 20
 # Name of the null action that a budget adds: it leaves the row alone, costs nothing and has loss 1.
 _NULL = "null"
 
@@ -382,7 +383,7 @@ class SessionFile(WorkFile[Session]):
             outcome = encode_outcome(session, Outcome(number, loss, reward), "SessionFile.amend")
             self._log.append("amend", number, list(outcome))
             # Replay before the transaction ends: a learner that fails leaves the file as it was.
-            if isinstance(session._live.runner, Runner):
+            if session._live.replay is not None:
                 self._learn_again(session, number, outcome)
             else:
                 self._log.flush()
@@ -612,17 +613,26 @@ class SessionFile(WorkFile[Session]):
     def _current(self) -> Session:
         """Return the session with all unread events applied."""
         session = self._session
+        is_new = session is None
         if session is None:
             snapshot = None if self._ignores_snapshot else self._read_snapshot()
             with self._kernels_for(self._log.unread_count):
                 session = self._restart()
             if snapshot is not None:
                 self._restore(session, *snapshot)
+                is_new = False
         before = session.round
         table = session.ticket_table
+        corrections = 0
         for event in self._log.unread():
             if event.kind == "amend":
-                return self._replay_amended()
+                corrections += 1
+                # Few corrections of a state that is here: the learner alone goes back.
+                if is_new or session._live.replay is None or corrections > _MAX_CORRECTIONS:
+                    return self._replay_amended()
+                session = self._correct(session, event)
+                table = session.ticket_table
+                continue
             self._apply(session, event)
             if event.number % _MARK_INTERVAL == 0:
                 self._note(session)
@@ -655,37 +665,60 @@ class SessionFile(WorkFile[Session]):
             self._apply(session, event, check=check or event.number > last)
         return session
 
-    def _learn_again(self, session: Session, number: int, outcome: tuple[float, ...]) -> None:
-        """Replay the session in memory from the first mark before an outcome that was wrong.
+    def _correct(self, session: Session, event: LogEvent) -> Session:
+        """Replay a correction of another process; SessionError if it is malformed."""
+        with self._malformed_event_as_error(event):
+            if _outcome_at(session, event.key) is None:
+                raise ValueError("ticket has no outcome to amend")
+            outcome = stored_outcome(session, event.key, event.value)
+            action = int(session.ticket_table.cells[event.key, ACTION])
+            if self.feedback_model.validate(action, outcome) != outcome:
+                raise ValueError("malformed outcome")
+        return self._learn_again(session, event.key, outcome)
+
+    def prepare(self) -> None:
+        """Compile now what a correction of a long session needs, so that it waits for nothing.
+
+        It may run in a thread of its own. A short list needs no compiler.
+        """
+        longest = Workload.of_rounds(self.horizon, len(self.names)).seconds
+        if self.learner.plans or longest < _COMPILER_LOAD_SECONDS:
+            return
+        with compiled():
+            session = self._new_session()
+            if session._live.replay is not None:
+                session._live.replay()
+        self.interpreted = False
+
+    def _learn_again(self, session: Session, number: int, outcome: tuple[float, ...]) -> Session:
+        """Replay the learner from the first mark before an outcome that was wrong.
 
         Tickets stay as they were issued. It gives the bits of `_replay_amended`.
         """
-        cells = session.ticket_table.cells
-        history = history_of(cells)
-        position, state = self._marks.back_to(int(cells[number, ANSWER_INDEX]) - 1)
-        table = cells_at(cells, history, position)
-        cells = cells.copy()
+        # A view of the tickets before the correction keeps its own.
+        cells = session.ticket_table.cells.copy()
         end = OUTCOME_START + self.feedback_model.outcome_width
         cells[number, OUTCOME_START:end] = outcome
-        with self._kernels_for(len(history) - position):
+        position, state = self._marks.back_to(int(cells[number, ANSWER_INDEX]) - 1)
+        history = history_after(cells, position)
+        with self._kernels_for(len(history)), expected_rounds(len(history) / 2, len(self.names)):
             again = self._session = self._new_session()
-        again.ticket_table.cells = table
+            assert again._live.replay is not None
+            replay = again._live.replay()
+        again.ticket_table.cells = cells
         runner = again._live.runner
         if state is not None:
             state.put(runner)
-        issued = int(table[0, ROUNDS])
-        for round_ in history[position:].tolist():
-            if round_:
-                numbers = tuple(cells[round_, OUTCOME_START:end].tolist())
-                again._live.learn(table, round_, round_, numbers)
-            else:
-                issued += 1
-                again.act()
-                table[issued, ACTION : PROBABILITY + 1] = cells[issued, ACTION : PROBABILITY + 1]
-            position += 1
-            if position % _MARK_INTERVAL == 0:
-                self._marks.note(position, runner)
+        done = 0
+        while done < len(history):
+            # To the next place of a mark.
+            part = history[: done + _MARK_INTERVAL - (position + done) % _MARK_INTERVAL]
+            while (done := replay(cells, part, done)) < len(part):
+                runner.plan(issued_at(cells, position + done))
+            if (position + done) % _MARK_INTERVAL == 0:
+                self._marks.note(position + done, runner)
         self._amended.add(number)
+        return again
 
     def _note(self, session: Session) -> None:
         """Keep the state of the learner from time to time, for corrections."""
@@ -777,7 +810,7 @@ class SessionFile(WorkFile[Session]):
     def _apply(self, session: Session, event: LogEvent, *, check: bool = True) -> None:
         """Apply one event; SessionError if it is malformed or not repeated."""
         _, kind, round_, value = event
-        try:
+        with self._malformed_event_as_error(event):
             if kind == "ticket":
                 replay_ticket(session, round_, value, self._features_of(round_), check=check)
             elif kind == "outcome" and round_ not in self._cancelled:
@@ -794,9 +827,15 @@ class SessionFile(WorkFile[Session]):
                 self._replay_lease(round_, value, range(1, session.round + 1))
             else:
                 raise ValueError("unknown kind of event")
+
+    @contextmanager
+    def _malformed_event_as_error(self, event: LogEvent) -> Iterator[None]:
+        """Convert errors of an event in the block to SessionError."""
+        try:
+            yield
         except ReplayError:
             raise SessionError(
-                f"SessionFile: {self.path} has the ticket {round_} with {value}, which "
+                f"SessionFile: {self.path} has the ticket {event.key} with {event.value}, which "
                 f"{self.learner!r} does not "
                 "repeat, so the file or tombola was changed; use the version that wrote it."
             ) from None
