@@ -25,7 +25,7 @@ def from_table(table: Table, asked: list[str]) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         await asyncio.sleep(0.0005 * (len(asked) * 7 % 5))  # answers come out of order
-        asked.append(str(state.sample_id))
+        asked.append(f"{state.sample_id}, epoch {state.epoch}")
         chance = table[candidate_of(state)][str(state.metadata["row"])]
         loss = float(rng.random() < chance)
         state.output = ModelOutput.from_content("mockllm/model", str(loss))
@@ -51,17 +51,25 @@ def samples_of(rows: int) -> list[Sample]:
 def race_on(losses: Any, names: list[str], folder: Path, answers: str = "fixed") -> dict[str, Any]:
     """Run the race in an unmodified inspect_ai, four samples at a time, and once more from its file.
 
-    answers: how they behave; unless they are fixed, `losses` are probabilities of a loss.
+    answers: how they behave, or "passes" for random ones in 4 epochs; unless they are fixed,
+        `losses` are probabilities of a loss.
     """
+    epochs = 4 if answers == "passes" else 1
     table = {
         name: {f"q{i}": float(losses[i, a]) for i in range(len(losses))}
         for a, name in enumerate(names)
     }
     asked: list[str] = []
     options: Any = {"seed": 1, "log": folder / "my.race", "answers": answers}
+    if answers == "passes":
+        options |= {"answers": "random", "passes": epochs}
     race = EarlyStoppingRace(names, samples_of(len(losses)), **options)
     task = Task(
-        race.samples, solver=from_table(table, asked), scorer=as_said(), early_stopping=race
+        race.samples,
+        solver=from_table(table, asked),
+        scorer=as_said(),
+        early_stopping=race,
+        epochs=epochs,
     )
     (log,) = run_task(
         task, model="mockllm/model", max_samples=4, log_dir=str(folder), display="none"
@@ -80,6 +88,8 @@ def race_on(losses: Any, names: list[str], folder: Path, answers: str = "fixed")
         "log": log.location,
         "most runs": max(int(sample.metadata["tombola_run"]) for sample in race.samples),
         "samples": len(race.samples),
+        "epochs": sorted({int(name.rpartition(" ")[2]) for name in asked}),
+        "late": sum(name.split(": ")[1].startswith("high") and name[-1] != "1" for name in asked),
     }
 
 

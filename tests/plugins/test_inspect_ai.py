@@ -69,6 +69,21 @@ def test_random_answers_are_read_as_expected_ones(
         assert said["answer"] == ["low"]
 
 
+def test_epochs_of_the_task_are_passes(tmp_path: Path) -> None:
+    """The runs are epochs of inspect_ai: dropped candidates and further epochs are stopped.
+
+    "high" loses with probability .9, "low" with .1 on 20 rows, so that one epoch drops "high"; up to
+    4 samples are in flight, and those of the next epoch start before one has ended.
+    """
+    said = run(tmp_path, 20, "passes")
+    assert (said["status"], said["answer"], said["twice"]) == ("success", ["low"], 0)
+    assert "in expectation over repeated answers, on these 20 rows" in said["verdict"]
+    assert said["summary"] == said["again"] == said["verdict"]
+    assert (said["samples"], said["calls"] + said["stopped"]) == (60, 240)
+    assert 4 not in said["epochs"], "decided in the second epoch, with some samples in flight"
+    assert said["late"] <= 4, "a dropped candidate is not run in the next epoch"
+
+
 def test_read_logs_of_inspect_ai(tmp_path: Path) -> None:
     result = run(tmp_path, 8)
     # The race stops the run early, with a status that says so only in its events.
@@ -85,10 +100,17 @@ def test_foreign_samples_are_rejected(one_sentence: Callable[[object], str]) -> 
 
     samples = [Sample(input="x", id=f"q{i}") for i in range(5)]
     race = EarlyStoppingRace(["a", "b"], samples, seed=1)
-    for given, epochs in ((samples, 1), (race.samples, 2)):
+    passes = EarlyStoppingRace(["a", "b"], samples, seed=1, passes=2)
+    for early, given, epochs in (
+        (race, samples, 1),
+        (race, race.samples, 2),
+        (passes, passes.samples, 1),
+        (passes, passes.samples[:4], 2),
+    ):
         with pytest.raises(TombolaError) as refused:
-            asyncio.run(race.start_task(None, given, epochs))
+            asyncio.run(early.start_task(None, given, epochs))
         one_sentence(refused.value)
+    assert asyncio.run(passes.start_task(None, passes.samples, 2))
     with pytest.raises(TombolaError, match="a pilot cannot choose"):
         EarlyStoppingRace(["a", "b"], samples, seed=1, answers="auto")
     with pytest.raises(TombolaError) as refused:

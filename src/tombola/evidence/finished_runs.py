@@ -67,7 +67,12 @@ def group_runs(runs: Floats) -> Floats:
 
 
 def pass_wealth(
-    differences: Floats, shift: float = 0.0, *, level: float = 0.05, run_effects: bool = False
+    differences: Floats,
+    shift: float = 0.0,
+    *,
+    level: float = 0.05,
+    run_effects: bool = False,
+    planned: int | None = None,
 ) -> Floats:
     """Return the wealth against "D <= shift" after each pass, shape (R, ..).
 
@@ -77,14 +82,15 @@ def pass_wealth(
     level: at which the evidence should decide; the bets are chosen by it. The wealth is valid at
         any level: it reaches 1 / level at the end of some pass with probability at most `level`.
     run_effects: the rows of a run have a common cause; passes are independent of each other.
+    planned: passes for which the bets are made, fixed before the first one; None: those given. Who
+        looks at the end of each pass must fix it: else bets on early passes change with the look.
 
     >>> differences = np.tile([1.0, 1.0, 0.0, 1.0, -1.0, 1.0], (8, 1))
     >>> pass_wealth(differences).round(1).tolist()[-1] > 20
     True
     """
-    return np.asarray(
-        np.exp(_log_wealth(PassBets(differences, level, run_effects=run_effects), shift))
-    )
+    bets = PassBets(differences, level, run_effects=run_effects, planned=planned)
+    return np.asarray(np.exp(_log_wealth(bets, shift)))
 
 
 def difference_interval(
@@ -157,7 +163,14 @@ class PassBets:
     share: (S, R, ..) bet as a share of this limit, at most 0.95.
     """
 
-    def __init__(self, differences: Floats, level: float, *, run_effects: bool = False) -> None:
+    def __init__(
+        self,
+        differences: Floats,
+        level: float,
+        *,
+        run_effects: bool = False,
+        planned: int | None = None,
+    ) -> None:
         if differences.ndim < 2 or not (np.abs(differences) <= 1.0 + 1e-9).all():
             raise ParameterError(
                 "passes: expected differences in [-1, 1] by pass and row, got shape "
@@ -173,7 +186,7 @@ class PassBets:
         self.y = np.broadcast_to(differences, (strategies, *differences.shape)).copy()
         self.reach = np.zeros((strategies, passes, *rest))
         self.share = np.zeros((strategies, passes, *rest))
-        scale = math.sqrt(2.0 * math.log(1.0 / level) / (passes * rows))
+        scale = math.sqrt(2.0 * math.log(1.0 / level) / ((planned or passes) * rows))
         for r in range(passes):
             earlier = differences[:r]
             for j, (guess, multiple) in enumerate(zip(_DEVIATIONS, _MULTIPLES, strict=True)):

@@ -9,13 +9,16 @@ run the task with score_on_error=True or fail_on_error=True.
 
 Models answer differently each time. With answers="random", the default, rows are drawn with
 replacement, and `samples` has a sample for each run of a row; with answers="once" every row comes
-once. Both make statements about expected answers. A sample per run takes the place of epochs, whose
-order inspect_ai fixes. The cache of inspect_ai must be off: a cached answer is no fresh call.
+once. With passes=5 the runs are 5 epochs of inspect_ai: every row comes once in each, and candidates
+are dropped at the end of an epoch. All make statements about expected answers; drawn rows need the
+fewest calls. The cache of inspect_ai must be off: a cached answer is no fresh call.
 
     race = EarlyStoppingRace(["small", "large"], dataset, seed=1)
     task = Task(race.samples, solver=ask_candidate(), scorer=match(), early_stopping=race)
     eval(task, model=None, max_samples=4)
     print(race.verdict)
+
+With EarlyStoppingRace(..., passes=5), write Task(..., epochs=5).
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,6 +31,7 @@ from inspect_ai.scorer import value_to_float
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import EarlyStop
 
+from tombola._formatting import plural
 from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.events import Event, EventSink
@@ -52,6 +56,7 @@ class EarlyStoppingRace:
     log: event log, or path of a race file, which is continued; None keeps events in memory.
     answers: "random", the default; "once", for samples that can be run once only; or "fixed", if
         the same call has the same answer. There is no pilot: samples are listed beforehand.
+    passes: the epochs of the task; None for a sample per run, in one epoch.
     seed, level and all further parameters: settings of the race, as for `tombola.race`; `max_cost`
         is rejected, because inspect_ai reports no cost.
     """
@@ -91,9 +96,13 @@ class EarlyStoppingRace:
         self._to_float = value_to_float()
         self.samples = []
         k = len(settings.candidates)
-        # Drops make room for more rows than the calls of a whole row suggest.
-        calls = settings.most_calls(len(rows)) // 2 * k if self.race.is_fresh else len(rows) * k
-        for ticket in range(1, calls + 1):
+        self._epochs = settings.passes or 1
+        # Samples of one epoch; the tickets of the next one follow.
+        self._calls = len(rows) * k
+        if self.race.is_fresh and settings.passes is None:
+            # Drops make room for more rows than the calls of a whole row suggest.
+            self._calls = settings.most_calls(len(rows)) // 2 * k
+        for ticket in range(1, self._calls + 1):
             call = self.race.call(ticket)
             row = rows[call.row_index]
             metadata = {
@@ -112,24 +121,28 @@ class EarlyStoppingRace:
         return self.race.verdict
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """Check that the task has the samples of this race in one epoch. Called by inspect_ai."""
+        """Check that the task has the samples and epochs of this race. Called by inspect_ai."""
         mine = [sample.id for sample in self.samples]
-        if epochs != 1 or [sample.id for sample in samples] != mine[: len(samples)]:
+        given = [sample.id for sample in samples]
+        # Whole passes need every sample; else the first ones are a shorter race.
+        is_part = self._epochs == 1 and given == mine[: len(given)]
+        if epochs != self._epochs or not (is_part or given == mine):
+            others = "the samples of this race" if given == mine else f"{len(given)} others"
             raise ParameterError(
                 "EarlyStoppingRace: expected a task with the samples of this race, in their "
-                "order, in one epoch, "
-                f"got {len(samples)} others or {epochs} epochs; write Task(race.samples, ...) "
-                "with epochs=1."
+                f"order, in {plural(self._epochs, 'epoch')}, got {others} in "
+                f"{plural(epochs, 'epoch')}; write Task(race.samples, ..., epochs={self._epochs}), "
+                f"or EarlyStoppingRace(..., passes={epochs})."
             )
         return "tombola race"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
         """Return a stop with its reason if the sample is not needed, else None. Called by inspect_ai.
 
-        A sample is one call: a candidate on a row. It is not needed if its candidate is dropped,
-        the race is over or at its limit, or it was answered before.
+        A sample in an epoch is one call: a candidate on a row. It is not needed if its candidate is
+        dropped, the race is over or at its limit, or it was answered before.
         """
-        ticket = _ticket(id)
+        ticket = self._ticket(id, epoch)
         race = self.race
         candidate = race.call(ticket).candidate
         calls_before = race.calls_made
@@ -151,7 +164,7 @@ class EarlyStoppingRace:
 
         ParameterError if it is not in [0, 1], or there are several and no `scorer` is named.
         """
-        answer = Event("answer", _ticket(id), loss=1.0 - self._score(scores))
+        answer = Event("answer", self._ticket(id, epoch), loss=1.0 - self._score(scores))
         self.race.apply(answer)
         self._log.append(answer)
 
@@ -169,6 +182,9 @@ class EarlyStoppingRace:
             "calls_saved": race.calls_saved,
             "settings": race.settings.to_json(),
         }
+
+    def _ticket(self, id: str | int, epoch: int) -> int:
+        return int(str(id).partition(":")[0]) + (epoch - 1) * self._calls
 
     def _score(self, scores: dict[str, Any]) -> float:
         chosen = [scores[self._scorer]] if self._scorer in scores else list(scores.values())
@@ -201,7 +217,3 @@ def ask_candidate() -> Solver:
         return state
 
     return solve
-
-
-def _ticket(id: str | int) -> int:
-    return int(str(id).partition(":")[0])

@@ -31,7 +31,7 @@ from tombola.errors import ConflictError, FeedbackError, ParameterError
 from tombola.order import draw_order
 from tombola.parallel.process_bound import ProcessBound
 from tombola.racing.events import Call, Dropped, Event
-from tombola.racing.fresh_answers import DrawnRows
+from tombola.racing.fresh_answers import DrawnRows, RowsInPasses
 from tombola.racing.pilot import Finding, chance_to_miss, finding_of, pilot_cells
 from tombola.racing.result import Answers, Forecast, Result, rows_remaining, statement_of
 from tombola.racing.settings import RaceOptions, RaceSettings, accepts_race_options, distinct_names
@@ -193,19 +193,22 @@ class Race(ProcessBound, Answers):
         self._order: Sequence[int]
         # Losses that cost no call of their own, beside those on file: cells of the pilot.
         self._pilot_losses: dict[tuple[int, int], float] = {}
-        if self.is_fresh:
+        passes = self.settings.passes
+        if self.is_fresh and passes is None:
             # An answer on file is one draw of many: it serves as a prediction only.
             self._order = DrawnRows(rows, rng)
             self.calls_on_file = 0
-        else:
-            # A list of numbers takes nine times the memory.
-            self._order = array("I", draw_order("random", rows, rng).tolist())
-            self.calls_on_file = self.side.n_known
-            if self.settings.answers == "once" and self.calls_on_file:
-                raise ParameterError(
-                    "Race: expected no answers on file with answers='once', got some; they are "
-                    "single draws, and each row is asked once: leave known out."
-                )
+            return
+        # A list of numbers takes nine times the memory.
+        order = array("I", draw_order("random", rows, rng).tolist())
+        self._order = order if passes is None else RowsInPasses(order, passes)
+        self.calls_on_file = self.side.n_known
+        if self.reading == "expected" and self.calls_on_file:
+            option = option_text("answers", "once") if passes is None else option_text("passes")
+            raise ParameterError(
+                f"Race: expected no answers on file with {option}, got some; they are single "
+                "draws, and the rows are asked in order: leave known out."
+            )
 
     def _is_after_pilot(self, event: Event) -> bool:
         return event.ticket > self.pilot_calls
@@ -228,7 +231,7 @@ class Race(ProcessBound, Answers):
 
     @property
     def is_fresh(self) -> bool:
-        """Whether rows are drawn with replacement, and every call is a fresh one."""
+        """Whether rows come again, drawn or pass by pass, and every call is a fresh one."""
         return self.reading == "expected" and self.settings.answers != "once"
 
     @property
@@ -795,7 +798,7 @@ class Race(ProcessBound, Answers):
         """Return which call of its cell a ticket is, from 1."""
         if ticket <= self.pilot_calls:
             return 2 - ticket % 2
-        if not isinstance(self._order, DrawnRows):
+        if not isinstance(self._order, DrawnRows | RowsInPasses):
             return 1
         in_pilot = 2 if cell in self.pilot else 0
         return in_pilot + self._order.run(self._position(ticket)[0])

@@ -94,6 +94,37 @@ class DrawnRows(Sequence[int]):
         return self._drawn[position]
 
 
+class RowsInPasses(Sequence[int]):
+    """Rows of passes over one order of the list, by position.
+
+    >>> passes = RowsInPasses([2, 0, 1], 4)
+    >>> len(passes), passes[4], passes.run(4)
+    (12, 0, 2)
+    """
+
+    def __init__(self, order: Sequence[int], passes: int) -> None:
+        self._order = order
+        self._passes = passes
+
+    def run(self, position: int) -> int:
+        """Return the pass of a position, from 1."""
+        return 1 + position // len(self._order)
+
+    def __len__(self) -> int:
+        return self._passes * len(self._order)
+
+    @overload
+    def __getitem__(self, position: int) -> int: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[int]: ...
+    def __getitem__(self, position: int | slice) -> int | list[int]:
+        if isinstance(position, slice):
+            return [self[place] for place in range(*position.indices(len(self)))]
+        if not 0 <= position < len(self):
+            raise IndexError(position)
+        return self._order[position % len(self._order)]
+
+
 def next_fit(n: int) -> int:
     """Return the number of rounds at which to fit again, after a fit to n rounds.
 

@@ -39,8 +39,8 @@ def chosen_means(race: "Race") -> tuple[ChosenMean, ...]:
     """Return the means of the candidates that answer the question, or of the leader if it is open.
 
     All intervals hold simultaneously with probability at least 1 - level, whenever the race ends.
-    Empty before the first row, where no candidate is chosen, and with answers="once": there bets that
-    change are not covered by a theorem.
+    Empty before the first row, where no candidate is chosen, and with answers="once" or passes: there
+    bets that change from row to row are not covered by a theorem.
 
     >>> from tombola.racing import Race
     >>> race = Race(["a", "b"], rows=200, seed=1)
@@ -56,7 +56,7 @@ def chosen_means(race: "Race") -> tuple[ChosenMean, ...]:
 
 
 def _chosen(race: "Race") -> tuple[str, ...]:
-    if race.settings.answers == "once":
+    if race.settings.answers == "once" or race.settings.passes is not None:
         return ()
     if race.rank_sets:
         return tuple(name for name, ranks in race.rank_sets.items() if ranks == (1, 1))

@@ -6,6 +6,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from inspect import signature
 from typing import Any, Literal, NoReturn, TypedDict, TypeVar
 
@@ -17,6 +18,7 @@ from tombola.racing.rules.gate import Gate
 from tombola.racing.rules.once_each import OnceEach
 from tombola.racing.rules.ranks import Place, Ranks
 from tombola.racing.rules.top import Top
+from tombola.racing.rules.whole_passes import WholePasses
 from tombola.racing.rules.within import Within
 from tombola.statements import READINGS, Reading
 from tombola.units import Kind, Units
@@ -50,6 +52,7 @@ class RaceOptions(TypedDict, total=False):
     reading: Reading | None
     answers: Answering
     pilot: int | None
+    passes: int | None
     max_calls: int | None
     max_cost: float | None
     max_call_cost: float | None
@@ -84,6 +87,9 @@ class RaceSettings:
                     most 2 % of the calls, and decides. Where 2 % are less than 2 calls, the
                     statement says that it was not checked
     pilot           cells that the pilot calls twice; None: chosen when the race starts, and stored
+    passes          with answers="random": ask all rows this many times at most, pass by pass, instead
+                    of drawing rows (only for the best candidate). Candidates are dropped at the end
+                    of a pass. For programs that repeat a task in epochs. None: draw rows
     horizon         rounds on random answers that the bets plan for; None: chosen by the limits when
                     the race starts, and stored. A limit that is raised later does not change it
     max_calls       largest number of calls to issue; None: no limit
@@ -116,6 +122,7 @@ class RaceSettings:
     reading: Reading | None = None
     answers: Answering = "auto"
     pilot: int | None = None
+    passes: int | None = None
     horizon: int | None = None
     max_calls: int | None = None
     max_cost: float | None = None
@@ -149,6 +156,8 @@ class RaceSettings:
             plain["horizon"] = _validate.integer("Race", "horizon", self.horizon, least=1)
         if self.pilot is not None:
             plain["pilot"] = _validate.integer("Race", "pilot", self.pilot, least=0)
+        if self.passes is not None:
+            plain["passes"] = _validate.integer("Race", "passes", self.passes, least=1)
         if self.max_calls is not None:
             if not (
                 calls := _validate.real("Race", "max_calls", self.max_calls, least=0)
@@ -264,6 +273,24 @@ class RaceSettings:
                 "reading='expected', or another value of answers",
             ),
             (
+                "passes",
+                self.passes is not None and self.answers != "random",
+                "used with answers='random'",
+                "answers='random' beside it",
+            ),
+            (
+                "passes",
+                self.passes is not None and self.reading not in (None, "expected"),
+                "used with reading='expected'",
+                "reading='expected', or leave it out",
+            ),
+            (
+                "passes",
+                self.passes is not None and (ranks or has_margin or self.top > 1),
+                "used without within, top, baseline and ranks",
+                "answers='random' alone, which draws rows",
+            ),
+            (
                 "max_call_cost",
                 self.max_call_cost is not None and self.max_cost is None,
                 "given together with max_cost",
@@ -285,8 +312,8 @@ class RaceSettings:
         The pilot has at most 8 cells, and its calls are at most 2 % of the limit at the start. A limit that is
         raised later does not change it. on_file: number of cells whose answers are on file.
         """
-        may_repeat = self.answers in ("random", "auto") and self.reading in (None, "expected")
-        if may_repeat and self.horizon is None:
+        may_draw = self.answers in ("random", "auto") and self.reading in (None, "expected")
+        if may_draw and not self.passes and self.horizon is None:
             return replace(self, horizon=self._rounds(rows)).with_pilot(rows, on_file)
         if self.answers != "auto" or self.reading is not None or self.pilot is not None:
             return self
@@ -336,6 +363,8 @@ class RaceSettings:
         if self.max_calls is not None:
             return self.max_calls
         calls = rows * len(self.candidates)
+        if self.passes is not None:
+            return self.passes * calls
         return calls if self.max_cost is None else _CALLS_WITHIN_COST * calls
 
     def rule(self, rows: int, reading: Reading | None = None) -> Elimination:
@@ -343,6 +372,8 @@ class RaceSettings:
         reading = reading or self.first_reading
         if self.answers == "once":
             return self._without_ties(OnceEach, rows)
+        if self.passes is not None:
+            return self._without_ties(partial(WholePasses, passes=self.passes), rows)
         if reading == "expected":
             return self._fresh_rule(rows)
         return self._rule_of(rows, math.inf if reading == "beyond" else rows, self.level)
@@ -366,7 +397,7 @@ class RaceSettings:
         per_round = k if self.question == "ranks" else (k + 2) / 2
         return max(1, int(self.most_calls(rows) / per_round))
 
-    def _without_ties(self, rule: type[Best] | type[OnceEach], rows: int) -> Elimination:
+    def _without_ties(self, rule: Callable[..., Elimination], rows: int) -> Elimination:
         """Return a rule at half of the level, which excludes ties (docs/theory/random_answers.md)."""
         strict = rule(len(self.candidates), rows, math.inf, self.level / 2)
         strict.excludes_ties = True

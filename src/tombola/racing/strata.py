@@ -161,8 +161,8 @@ def build_parts(
     `rows` is the length of the list, and `side` has all its rows. `reading` is that of the
     settings, unless a pilot has decided.
     """
-    is_once = settings.answers == "once"
-    fresh = (reading or settings.first_reading) == "expected" and not is_once
+    draws_rows = settings.answers != "once" and settings.passes is None
+    fresh = (reading or settings.first_reading) == "expected" and draws_rows
     shared = replace(
         settings, level=share_of_level(settings.level, 0 if strata is None else len(strata.names))
     )
