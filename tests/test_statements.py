@@ -2,7 +2,9 @@
 
 import itertools
 import json
+import re
 import typing
+from fractions import Fraction
 
 import pytest
 
@@ -116,6 +118,20 @@ def test_bounds_are_rounded_away_from_the_claim(bound: float) -> None:
     tolerance = 1e-9 * max(1.0, abs(bound))
     assert low - tolerance <= bound <= high + tolerance
     assert high - low <= 2e-3 * max(abs(bound), 1e-3)
+
+
+@pytest.mark.parametrize("level", [1e-12, 1e-6, 4e-5, 0.0144, 1 / 3, 0.3, 0.64 / 1.5, 0.99])
+def test_confidence_is_rounded_down(level: float) -> None:
+    """Level 1e-6 was "with probability 1 or more", and 1/3 was 0.6667."""
+    claim = Conclusion("best", ("a",), field=2)
+    part = Statement("proved", "recorded", (claim,), level=level, subject="x")
+    statement = Statement("proved", "recorded", (claim,), level=level, parts=(part,))
+    said = [Fraction(number) for number in re.findall(r"probability ([\d.]+) or", str(statement))]
+    assert len(said) == 2
+    for probability in said:
+        assert 0 <= probability <= 1 - Fraction(level) + Fraction(1, 10**16)
+        assert probability >= 1 - 2 * Fraction(level) - Fraction(1, 10**4)
+    assert float(statement.error_text.removeprefix("at most ")) >= level * (1 - 1e-9)
 
 
 def test_expected_answers_exclude_a_second_call() -> None:

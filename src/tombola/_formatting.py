@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from decimal import Decimal
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -218,6 +219,23 @@ def format_percent(share: float, digits: int = 0) -> str:
     if percent <= 0.0 and share > 0.0:
         return f"< {unit:.{digits}f} %"
     return f"{percent:.{digits}f} %"
+
+
+def confidence_text(level: float, *, percent: bool = False) -> str:
+    """Format the probability 1 - level, rounded down: it promises no more than was proved, never 1.
+
+    >>> confidence_text(0.05), confidence_text(1 / 3), confidence_text(1e-6)
+    ('0.95', '0.6666', '0.999999')
+    >>> confidence_text(0.05, percent=True), confidence_text(1e-6, percent=True)
+    ('95 %', '99.9999 %')
+    """
+    digits = min(15, max(4, math.ceil(-math.log10(level))))
+    # The rounding of a product is no reason to move the last digit.
+    missing = max(1, math.ceil(level * 10**digits - 1e-6))
+    places = digits - 2 if percent else digits
+    number = Decimal(10**digits - missing).scaleb(-places)
+    text = f"{number:.{places}f}".rstrip("0").removesuffix(".")
+    return f"{text} %" if percent else text
 
 
 def format_range(low: float, high: float) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from tombola._formatting import format_percent, join_names, plural
+from tombola._formatting import confidence_text, format_percent, join_names, plural
 
 # What a claim is about: the recorded table, the mean of repeated answers, or rows like these.
 Reading = Literal["recorded", "expected", "beyond"]
@@ -432,7 +432,7 @@ class Statement:
         if not self.conclusions:
             return ""
         if self.level > 0.0:
-            return f"with probability {1.0 - self.level:.4g} or more"
+            return f"with probability {confidence_text(self.level)} or more"
         known = self.counts.counted == self.counts.rows
         return (
             "for certain: "
@@ -451,7 +451,7 @@ class Statement:
             return "nothing is claimed"
         if self.is_certain:
             return "0: certain"
-        return f"at most {max(part.level for part in claiming):.2g}"
+        return f"at most {bound_text(max(part.level for part in claiming), up=True)}"
 
     @property
     def short(self) -> str:
@@ -601,10 +601,10 @@ class Statement:
         claiming = [part for part in (self, *self.parts) if part.conclusions]
         sure = ""
         if any(part.conclusions for part in self.parts):
-            level = max(part.level for part in claiming)
-            sure = f", all with probability {1.0 - level:.4g} or more"
-            if self.is_certain:
-                sure = ", for certain"
+            sure = ", for certain"
+            if not self.is_certain:
+                level = max(part.level for part in claiming)
+                sure = f", all with probability {confidence_text(level)} or more"
         return f"by {self.parts_title}{sure}: {'; '.join(texts)}"
 
     def to_json(self) -> dict[str, Any]:

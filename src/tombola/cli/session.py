@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola._formatting import join_names, note_line, plural
+from tombola._formatting import confidence_text, join_names, note_line, plural
 from tombola.cli.help import App
 from tombola.cli.options import (
     Force,
@@ -449,6 +449,6 @@ def _print_status(now: "Status") -> None:
     for text in (now.balance_text, now.target_text, now.mix_text, now.router, left_out):
         if text:
             show(text)
-    interval = f"{100 * (1 - now.level):g} % interval for all rows"
+    interval = f"{confidence_text(now.level, percent=True)} interval for all rows"
     heads = ("action", "plays", "known", f"mean {now.units.quantity}", interval)
     show_cells(heads, [action.texts() for action in now.actions], right=range(1, 5))

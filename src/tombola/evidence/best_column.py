@@ -10,7 +10,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._formatting import (
-    format_percent,
+    confidence_text,
     is_cli_style,
     join_names,
     note_line,
@@ -136,7 +136,7 @@ class BestColumn(Result):
             if more is not None:
                 rest = f"about {plural(more, 'more row')}"
             blocks.append(f"Forecast for {self.requested_within:g}: {rest}.")
-        heading = f"{format_percent(1 - self.certificate.level)} interval for all rows"
+        heading = f"{confidence_text(self.certificate.level, percent=True)} interval for all rows"
         blocks.append(Cells(("action", "rows", "mean", heading), self._cells()))
         return [*blocks, *(note_line(note) for note in self.notes)]
 
@@ -221,7 +221,7 @@ class BestColumn(Result):
             means,
             lows,
             highs,
-            x_label=f"mean, {100 * (1 - self.certificate.level):g} % intervals",
+            x_label=f"mean, {confidence_text(self.certificate.level, percent=True)} intervals",
             axes=ax,
             size=size,
         )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tombola import _validate
-from tombola._formatting import HtmlTable, html_block, plural, short_repr
+from tombola._formatting import HtmlTable, confidence_text, html_block, plural, short_repr
 from tombola._types import Floats, Integers
 from tombola.evidence.base import Interval
 from tombola.statements import Conclusion, Counts, Statement, Verdict
@@ -286,7 +286,7 @@ class Certificate:
             means,
             self.lows[order],
             self.highs[order],
-            x_label=f"mean loss, {100 * (1 - self.level):g} % intervals",
+            x_label=f"mean loss, {confidence_text(self.level, percent=True)} intervals",
             axes=ax,
             size=size,
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._formatting import (
+    confidence_text,
     is_cli_style,
     nan_to_none,
     note_line,
@@ -217,7 +218,7 @@ class AuditReport(Result):
             running.statement.text,
             f"{result.outcome.capitalize()} after {plural(result.rows, 'row')}. The band contains "
             f"the {kind} of the whole list at all times simultaneously with probability "
-            f"{1 - level:.3g}; dashed: the threshold. An outcome is one-sided, so it may come a "
+            f"{confidence_text(level)}; dashed: the threshold. An outcome is one-sided, so it may come a "
             "little before the band leaves the line.",
             kind,
             {kind: (rows, mean, low, high)},

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tombola._formatting import escape_control, format_number, plural
+from tombola._formatting import confidence_text, escape_control, format_number, plural
 from tombola.service.endpoints import cells_of
 from tombola.service.hosted_file import HostedFile
 from tombola.service.parsing import CheckedRequest, invalid_value, read_form
@@ -291,7 +291,13 @@ def _session_view(now: Status) -> dict[str, Any]:
         "low": format_number(units.low),
         "high": format_number(units.high),
     }
-    return {"now": now, "strips": strips, "words": _plain_words(now), "unit": unit}
+    return {
+        "confidence": confidence_text(now.level),
+        "now": now,
+        "strips": strips,
+        "words": _plain_words(now),
+        "unit": unit,
+    }
 
 
 def _plain_words(now: Status) -> str:

@@ -30,7 +30,7 @@ import numpy as np
 from tombola import __version__, _validate
 from tombola._formatting import (
     HtmlTable,
-    format_percent,
+    confidence_text,
     html_block,
     is_cli_style,
     is_encodable,
@@ -563,7 +563,7 @@ class SessionFile(WorkFile[Session]):
             "plays",
             "answered",
             f"mean {self.units.quantity}",
-            f"{format_percent(1 - now.level)} interval",
+            f"{confidence_text(now.level, percent=True)} interval",
         )
         table = HtmlTable(heads, [action.texts() for action in now.actions])
         notes = [now.balance_text, now.statement.full]

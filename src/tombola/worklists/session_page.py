@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tombola._formatting import format_number, format_percent, format_range, plural
+from tombola._formatting import confidence_text, format_number, format_range, plural
 from tombola._types import Floats, Integers
 from tombola.errors import ParameterError
 from tombola.report.chart import Band, Chart
@@ -46,7 +46,7 @@ def session_page(file: "SessionFile") -> str:
         plan=now.mix_text or now.router,
         cards=_cards(now, units),
         now=now,
-        confidence=format_percent(1 - now.level),
+        confidence=confidence_text(now.level, percent=True),
         means=_mean_list(now, units),
         actions=[action.texts() for action in now.actions],
         pending_counts=_pending_counts(now),
