@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tombola.errors import ParameterError
-from tombola.evidence import Audit, Betting, PredictedMean, parse_statement, predicted_mean
-from tombola.evidence.betting import STRATEGY_WEIGHTS
+from tombola.evidence import Audit, Betting, PredictedMean, parse_statement
 
 
 def cases(count: int, rows: int) -> Any:
@@ -19,26 +18,21 @@ def cases(count: int, rows: int) -> Any:
         yield values, np.clip(values[:, None] + rng.normal(0, 0.3, (rows, 2)), 0, 1)
 
 
+def after_every_row(n: int) -> int:
+    return n + 1
+
+
 def largest_expected_wealth(values: Any, history: Any) -> float:
     """Return the largest expected wealth, over all orders, against the true mean, by side."""
     wealth = []
     for order in permutations(range(len(values))):
-        sequence = PredictedMean(history, points=[values.mean()])
+        sequence = PredictedMean(history, points=[values.mean()], schedule=after_every_row)
         for row in order:
             sequence.update(row, values[row])
-        shares = np.multiply.outer(predicted_mean._STAKES, STRATEGY_WEIGHTS)
-        wealth.append(
-            np.sum(shares[:, :, None] * np.maximum(sequence._wealth, 0.0), axis=(1, 2))[:, 0]
-        )
+        wealth.append(np.maximum(sequence.wealth[:, 0], 0.0))
     return float(np.mean(wealth, axis=0).max())
 
 
-@pytest.fixture
-def early_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predicted_mean, "next_fit", lambda n: n + 1)
-
-
-@pytest.mark.usefixtures("early_fits")
 @pytest.mark.usefixtures("short_work")
 def test_expected_wealth_is_at_most_one_exactly() -> None:
     for values, history in cases(10, 5):
@@ -46,7 +40,6 @@ def test_expected_wealth_is_at_most_one_exactly() -> None:
 
 
 @pytest.mark.usefixtures("short_work")
-@pytest.mark.usefixtures("early_fits")
 def test_fault_mean_over_all_rows_raises_expected_wealth(monkeypatch: pytest.MonkeyPatch) -> None:
     def update(self: Any, side: int, kind: int, value: float, *rest: Any) -> None:
         shift = self._predicted.mean() - self._predicted[self._left].mean() if kind else 0.0
@@ -58,7 +51,6 @@ def test_fault_mean_over_all_rows_raises_expected_wealth(monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("short_work")
-@pytest.mark.usefixtures("early_fits")
 def test_adjusted_values_keep_their_range(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values of 0 and 1 attain the bound, so one that ignores the predictions is exceeded."""
     slacks: list[float] = []
@@ -70,7 +62,7 @@ def test_adjusted_values_keep_their_range(monkeypatch: pytest.MonkeyPatch) -> No
     original = PredictedMean._update
     monkeypatch.setattr(PredictedMean, "_update", update)
     for values, history in cases(40, 6):
-        sequence = PredictedMean(history)
+        sequence = PredictedMean(history, schedule=after_every_row)
         for row in range(6):
             sequence.update(row, float(values[row] > 0.5))
     assert -1e-12 <= min(slacks) < 1e-9

@@ -10,7 +10,7 @@ high = mean of g + 1 - smallest g.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,7 @@ class PredictedMean:
         candidates, shape (rows, h).
     level: the interval ever misses the mean with probability at most this.
     points: hypothesised means in [0, 1], sorted; None: a grid of steps 1 / 2000.
+    schedule: after a fit to n rows, the number of rows at which predictions are fitted again.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -75,7 +76,11 @@ class PredictedMean:
     """
 
     def __init__(
-        self, history: Any, level: float = 0.05, points: Sequence[float] | None = None
+        self,
+        history: Any,
+        level: float = 0.05,
+        points: Sequence[float] | None = None,
+        schedule: Callable[[int], int] = next_fit,
     ) -> None:
         table = np.array(history, float)
         if table.ndim != 2 or not table.size or not np.isfinite(table).all():
@@ -99,7 +104,8 @@ class PredictedMean:
         self._squares = 0.25
         self._residual_variance = 0.0
         self._left = np.ones(len(table), bool)
-        self._next_fit = next_fit(0)
+        self._schedule = schedule
+        self._next_fit = schedule(0)
         self._fitted_rows = 0
         self._fit: Any = new_fit(table, 1)
         self._predicted = initial_prediction(self._fit)
@@ -126,8 +132,22 @@ class PredictedMean:
         self.total = self.total + value
         self._reject_impossible()
         if self.count >= self._next_fit and self.count < self.population:
-            self._next_fit = next_fit(self.count)
+            self._next_fit = self._schedule(self.count)
             self._refit()
+
+    @property
+    def threshold(self) -> float:
+        """Wealth that rejects a mean: each of the two sides has half of the level."""
+        return 2.0 / self.level
+
+    @property
+    def wealth(self) -> Any:
+        """Present wealth against "at most m" and "at least m", shape (2, points).
+
+        The second row is for 1 - m, sorted again. It starts at 1.
+        """
+        shares = np.multiply.outer(_STAKES, STRATEGY_WEIGHTS)
+        return np.sum(shares[:, :, None] * self._wealth, axis=(1, 2))
 
     def interval(self) -> Interval:
         """Return the present confidence interval for the mean of the whole list."""
@@ -143,7 +163,7 @@ class PredictedMean:
         Only consecutive rejections count, so the interval errs only if the hypothesis next to the
         mean is rejected.
         """
-        rejected = self.max_wealth[side] >= 2.0 / self.level
+        rejected = self.max_wealth[side] >= self.threshold
         count = int(rejected.size if rejected.all() else rejected.argmin())
         return float(self._points[side, count - 1]) if count else 0.0
 
@@ -175,9 +195,7 @@ class PredictedMean:
                     self._update(0, kind, number, least, self.total, mean, spread)
                 else:
                     self._update(1, kind, 1.0 - number, least, n - self.total, 1.0 - mean, spread)
-            shares = np.multiply.outer(_STAKES, STRATEGY_WEIGHTS)
-            wealth = np.sum(shares[:, :, None] * self._wealth[side], axis=(0, 1))
-            self.max_wealth[side] = np.maximum(self.max_wealth[side], wealth)
+        self.max_wealth = np.maximum(self.max_wealth, self.wealth)
 
     def _update(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 
 from tombola._types import Floats, Seed
 from tombola.engine.compiler import expected_rounds
-from tombola.evidence import EProcess
+from tombola.evidence import EProcess, PredictedMean
 from tombola.evidence.betting import STRATEGY_WEIGHTS
 from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid, unchanged
 from tombola.paper.curves import exact_column, reference_lines
@@ -366,33 +366,65 @@ def _bound_of_earlier_opponent(
     low[:] = low.max(axis=1, keepdims=True)
 
 
+class _AheadMean(PredictedMean):
+    """The fault: the prediction of a row is its value."""
+
+    def update(self, row: int, value: float) -> None:
+        self._predicted = self._predicted.copy()
+        self._predicted[row] = value
+        super().update(row, value)
+
+
+class _EndlessMean(PredictedMean):
+    """The fault: the mean of the rows left is taken for that of the list."""
+
+    def update(self, row: int, value: float) -> None:
+        total = self.total
+        # The bets then do not know what the rows so far leave for the others.
+        self.total = self.count * float(self._points[0, 0])
+        super().update(row, value)
+        self.total = total + value
+
+
+class _OneSidedMean(PredictedMean):
+    """The fault: each of the two sides has the whole level."""
+
+    @property
+    def threshold(self) -> float:
+        return 1.0 / self.level
+
+
 class KnownAnswers(Extension, name="known", expected="holds"):
-    """Error probability and wealth of a race with answers on file and history.
+    """Error probability and wealth of a race, and of a mean, with answers on file and history.
 
     All orders of two lists of 5 rows with three candidates are computed; the answers of two rows,
-    or of one candidate, are known beforehand.
+    or of one candidate, are known beforehand. The mean is that of each candidate in turn.
 
     Title: Answers on file and history keep the guarantee
     Source: our sections 8 and 9 (docs/theory/race.md)
     Statement: With known cells and predictions from history, fixed before the order is drawn, the
-        wealth against a best candidate has expectation at most 1, and the error is at most the
-        level.
+        wealth against a best candidate, and against the true mean of a column, has expectation at
+        most 1, and the error is at most the level.
     Meaning: Known answers cost no call, and old results make the evidence sharper, without any
         assumption on them.
-    Limits: Passes if the error probability is at most the level, at two levels, and the expected
-        wealth of the bets against a best candidate is at most 1 + 1e-9. Nothing is sampled.
+    Limits: Passes if the error probability is at most the level, at two levels, the expected wealth
+        of the bets against a best candidate and against a true mean is at most 1 + 1e-9, and the
+        two sides of an interval spend the level once. Nothing is sampled.
     Alt: The expected wealth is at most 1.
     """
 
     orders: Orders = component(all_orders)
     before: _Before = component(lambda *_: None)
+    # From history, level, hypothesised means and schedule of fits to the bets on a mean.
+    mean: Callable[..., PredictedMean] = component(PredictedMean)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return grid(pool=("best by one row", "tie"), case=range(4 if full else 2))
+        return grid(
+            part=("race", "mean"), pool=("best by one row", "tie"), case=range(4 if full else 2)
+        )
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         table = np.array(_POOLS[unit["pool"]])
-        totals = table.sum(axis=0)
         # The case is fixed: the statement is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["case"])
         history = np.clip(table[:, :2] + generator.normal(0.0, 0.2, (len(table), 2)), 0.0, 1.0)
@@ -400,43 +432,76 @@ class KnownAnswers(Extension, name="known", expected="holds"):
         known[:2] = table[:2]
         if unit["case"] % 2:
             known[:, 1] = table[:, 1]
+        run = self._race if unit["part"] == "race" else self._mean
         for level in (1e-9, 0.5):
-            rule = Best(3, len(table), len(table), level)
-            # Short lists need more frequent fits than a race makes: one after every row.
-            informed = InformedRule(rule, SideInformation(known, history), lambda n: n + 1)
+            yield {**unit, "level": level, **run(table, SideInformation(known, history), level)}
+
+    def _race(self, table: Floats, side: SideInformation, level: float) -> Row:
+        """Return error and expected wealth of the race for the best."""
+        totals = table.sum(axis=0)
+        rule = Best(3, len(table), len(table), level)
+        # Short lists need more frequent fits than a race makes: one after every row.
+        informed = InformedRule(rule, side, lambda n: n + 1)
+        wrong = []
+        wealth = []
+        for order in self.orders(len(table)):
+            informed.reset()
+            for i, row in enumerate(order):
+                if not rule.done:
+                    self.before(informed, order, i, table)
+                    informed.update(row, table[row].copy())
+            # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
+            wealth.append(np.maximum(rule.state.wealth, 0.0).sum(axis=1))
+            wrong.append(rule.is_wrong(totals))
+        return {
+            **_mean_errors(totals, wrong, wealth),
+            "spent": float(1.0 / rule.state.threshold / level),
+        }
+
+    def _mean(self, table: Floats, side: SideInformation, level: float) -> Row:
+        """Return error and expected wealth of the interval of a mean, the worst column of three."""
+        error = expected = spent = 0.0
+        for column in table.T:
             wrong = []
             wealth = []
             for order in self.orders(len(table)):
-                informed.reset()
-                for i, row in enumerate(order):
-                    if not rule.done:
-                        self.before(informed, order, i, table)
-                        informed.update(row, table[row].copy())
-                # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
-                wealth.append(np.maximum(rule.state.wealth, 0.0).sum(axis=1))
-                wrong.append(rule.is_wrong(totals))
-            yield {**unit, "level": level, **_mean_errors(totals, wrong, wealth)}
+                # One fit after every row, as in the race.
+                points = [float(column.mean())]
+                sequence = self.mean(side.history, level, points, lambda n: n + 1)
+                for row in order:
+                    sequence.update(row, float(column[row]))
+                    wealth.append(np.maximum(sequence.wealth[:, 0], 0.0))
+                wrong.append(bool((sequence.max_wealth >= sequence.threshold).any()))
+            by_row = np.reshape(wealth, (len(wrong), len(table), 2))
+            error = max(error, float(np.mean(wrong)))
+            expected = max(expected, float(by_row.mean(axis=0).max()))
+            spent = 2.0 / sequence.threshold / level
+        return {"error": error, "wealth": expected, "spent": spent}
 
     def verdict(self, rows: Rows) -> Verdict:
         wealth = max(row["wealth"] for row in rows)
         right = all(row["error"] <= row["level"] for row in rows)
+        spent = max(row["spent"] for row in rows)
         measured = (
             f"error at most the level: {right}; largest expected wealth {wealth:.9f}, "
-            f"{len(rows)} cases"
+            f"{len(rows)} cases; thresholds spend {spent:.2f} of the level"
         )
         statement = "P(wrong answer) ≤ level, E wealth ≤ 1"
-        return self.verdict_from([exact(right), exact(wealth <= 1.0 + 1e-9)], measured, statement)
+        checks = [exact(right), exact(wealth <= 1.0 + 1e-9), exact(spent <= 1.0 + 1e-9)]
+        return self.verdict_from(checks, measured, statement)
 
     def chart(self, rows: Rows) -> Chart:
         bands = [
-            exact_column(rows, pool, "case", "wealth", pool=pool, level=0.5)
+            exact_column(rows, f"{part}, {pool}", "case", "wealth", part=part, pool=pool, level=0.5)
+            for part in ("race", "mean")
             for pool in ("best by one row", "tie")
-            if matching(rows, pool=pool)
+            if matching(rows, part=part, pool=pool)
         ]
         lines = reference_lines([0, 1], {"1": lambda _: 1.0})
         return self.make_chart(
-            "expected wealth against a best candidate, exact", bands, lines, x_label="case", log=""
-        )
+            "expected wealth against a best candidate or a mean, exact", bands, lines,
+            x_label="case", log="",
+        )  # fmt: skip
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -445,6 +510,9 @@ class KnownAnswers(Extension, name="known", expected="holds"):
             "current row in the fit": {"before": _current_row_in_fit},
             "mean over rows answered ahead": {"before": _mean_over_rows_ahead},
             "bound of an earlier opponent": {"before": _bound_of_earlier_opponent},
+            "mean: present row predicted by its value": {"mean": _AheadMean},
+            "mean: rows so far forgotten": {"mean": _EndlessMean},
+            "mean: each side at the whole level": {"mean": _OneSidedMean},
             "known rows first": {
                 "orders": lambda rows: [
                     order for order in all_orders(rows) if {*order[:2]} == {0, 1}
