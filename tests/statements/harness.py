@@ -7,11 +7,12 @@ be. Rows of a table in all orders, under one seed, are all orders of the race.
 """
 
 import itertools
+import math
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from statements.parsing import is_part_wrong, is_wrong, parse, parse_text
 from tombola import Race, RaceFile
 from tombola.racing import Event
 
-NAMES = "abc"
+# Names of candidates; a table has the first of them.
+NAMES = "abcd"
 QUESTIONS: dict[str, dict[str, Any]] = {
     "best": {},
     "within": {"within": 0.15},
@@ -73,14 +75,18 @@ class Judge:
             assert statement.to_json()["text"] == sentence
         assert statement.exit_status == {True: 0, False: 1, None: 3}[race.proved], sentence
         assert len(parsed.conclusions) == len(statement.conclusions), sentence
-        assert parsed.level == (statement.level if statement.conclusions else None), sentence
+        assert (parsed.level is None) == (not statement.conclusions), sentence
+        if parsed.level is not None:
+            # The sentence rounds the probability down.
+            assert -1e-9 <= parsed.level - statement.level < 1e-4, sentence
         assert parsed.reading == statement.reading, sentence
         prefixes = {"running": "open", "stopped": "stopped", "undecided": "undecided"}
         assert parsed.prefix.startswith(prefixes.get(statement.verdict, "")), sentence
         assert bool(parsed.prefix) == (statement.verdict in prefixes), sentence
-        wrong = [is_wrong(one, NAMES, self.means) for one in parsed.conclusions]
+        names = NAMES[: len(self.means)]
+        wrong = [is_wrong(one, names, self.means) for one in parsed.conclusions]
         parts = [
-            is_part_wrong(short, self.question, NAMES, self.groups[name])
+            is_part_wrong(short, self.question, names, self.groups[name])
             for name, short in parsed.parts.items()
         ]
         if any(wrong) or any(parts):
@@ -108,7 +114,7 @@ def answer_in_turn(race: Race, table: Any, judge: Judge, **_: Any) -> Race:
 def answer_good_ones_first(race: Race, table: Any, judge: Judge, **_: Any) -> Race:
     """Ask for two rows ahead, and answer losses of 0 before all others: arrival by outcome."""
     while not race.done:
-        race.calls(2 * len(NAMES))
+        race.calls(2 * len(race.candidates))
         waiting = sorted(race.pending, key=lambda call: loss_of(table, call))
         for call in waiting[: max(1, len(waiting) // 2)]:
             race.record(call, loss=loss_of(table, call))
@@ -185,6 +191,16 @@ def answer_in_two_processes(race: Race, table: Any, judge: Judge, folder: Path, 
     return race
 
 
+def answer_by_lot(race: Race, table: Any, judge: Judge, seed: int, **_: Any) -> Race:
+    """Draw every answer: a loss of 1 with the probability in the table, else 0."""
+    rng = np.random.default_rng([seed, 1])
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=float(rng.random() < loss_of(table, call)))
+        judge.look(race)
+    return race
+
+
 @dataclass(frozen=True)
 class Circumstance:
     """How a race is set up and answered."""
@@ -197,6 +213,11 @@ class Circumstance:
     sample: bool = False
     seeds: bool = False
     slow: bool = False
+
+    @property
+    def is_enumerated(self) -> bool:
+        """Whether all orders are played; else the seed shuffles, or draws the answers."""
+        return not (self.groups or self.slow or self.seeds)
 
 
 CIRCUMSTANCES: dict[str, Circumstance] = {
@@ -214,6 +235,9 @@ CIRCUMSTANCES: dict[str, Circumstance] = {
     "two processes": Circumstance(answer_in_two_processes, slow=True),
     "sample": Circumstance(sample=True, options={"reading": "beyond"}),
     "random answers": Circumstance(seeds=True, options={"answers": "random", "max_calls": 45}),
+    "drawn answers": Circumstance(
+        answer_by_lot, seeds=True, options={"answers": "random", "max_calls": 45}
+    ),
     "known and history": Circumstance(known=True, history=True),
 }
 
@@ -243,8 +267,9 @@ def make_race(
         known[table[:, 1] == 1.0, 1] = 1.0
     history = table if circumstance.history else None
     strata = ["x" if row % 2 else "y" for row in range(rows)] if circumstance.groups else None
+    names = NAMES[: table.shape[1]]
     return Race(
-        NAMES, rows, level=level, seed=seed, known=known, history=history, strata=strata, **options
+        names, rows, level=level, seed=seed, known=known, history=history, strata=strata, **options
     )
 
 
@@ -256,61 +281,67 @@ def judge_race(
     *,
     seed: int = 1,
     means: np.ndarray | None = None,
-    order: np.ndarray | None = None,
-    folder: Path | None = None,
 ) -> Count:
-    """Drive one race and judge all that it says; `order` permutes the rows within groups."""
-    listed = table if order is None else table[order]
-    groups = {"y": listed[0::2].mean(axis=0), "x": listed[1::2].mean(axis=0)}
+    """Drive one race and judge all that it says. means: the true ones; None: those of the table."""
+    groups = {"y": table[0::2].mean(axis=0), "x": table[1::2].mean(axis=0)}
     judge = Judge(QUESTIONS[question], table.mean(axis=0) if means is None else means, groups)
-    race = make_race(question, circumstance, listed, level, seed)
-    if folder is None and circumstance.slow:
+    race = make_race(question, circumstance, table, level, seed)
+    if circumstance.slow:
         with tempfile.TemporaryDirectory() as name:
-            circumstance.drive(race, listed, judge, folder=Path(name))
+            circumstance.drive(race, table, judge, folder=Path(name))
     else:
-        circumstance.drive(race, listed, judge, folder=folder)
+        circumstance.drive(race, table, judge, seed=seed)
     return judge.count
-
-
-def all_orders(rows: int, *, groups: bool) -> Iterator[np.ndarray]:
-    """Yield the orders of a list; with groups the seed shuffles, and rows keep their group."""
-    for order in itertools.permutations(range(rows)):
-        if not groups:
-            yield np.array(order)
 
 
 def enumerate_orders(
     question: str, name: str, table: np.ndarray, level: float, *, limit: int | None = None
 ) -> Count:
-    """Judge a race in all orders of its rows, or under `limit` seeds where rows keep their place."""
+    """Judge a race in all orders of its rows, or under `limit` seeds where rows keep their place.
+
+    Orders that differ in equal rows only are one race, with the weight of all of them. limit: of
+    orders that are played, too.
+    """
     circumstance = CIRCUMSTANCES[name]
+    if not circumstance.is_enumerated:
+        return shuffle_seeds(question, name, table, level, range(limit or 120))
     count = Count()
-    if circumstance.groups or circumstance.slow or circumstance.seeds:
-        for seed in range(limit or 120):
-            count.add(judge_race(question, circumstance, table, level, seed=seed))
-        return count
-    for order, share in distinct_orders(table, limit):
-        count.add(judge_race(question, circumstance, table, level, order=order), share)
+    kinds, shares = np.unique(table, axis=0, return_counts=True)
+    weight = float(math.prod(math.factorial(share) for share in shares.tolist()))
+    for order in itertools.islice(distinct_orders(shares.tolist()), limit):
+        one = judge_race(question, circumstance, kinds[order], level, means=table.mean(axis=0))
+        count.add(one, weight)
     return count
 
 
-def distinct_orders(table: np.ndarray, limit: int | None) -> list[tuple[np.ndarray, float]]:
-    """Return the first orders of a list that differ in their rows, with how many orders each is."""
-    orders: dict[tuple[tuple[float, ...], ...], list[Any]] = {}
-    for order in all_orders(len(table), groups=False):
-        key = tuple(tuple(row) for row in table[order].tolist())
-        orders.setdefault(key, [order, 0.0])[1] += 1.0
-    return [(order, share) for order, share in itertools.islice(orders.values(), limit)]
+def distinct_orders(counts: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the orders of rows of kinds 0, 1, ..., of which there are so many each."""
+    if not any(counts):
+        yield []
+    for kind, left in enumerate(counts):
+        if left:
+            rest = [n - (at == kind) for at, n in enumerate(counts)]
+            yield from ([kind, *order] for order in distinct_orders(rest))
 
 
-def enumerate_samples(question: str, law: np.ndarray, rows: int, level: float) -> Count:
-    """Judge races on all samples of equally likely rows of a law; the truth is that of the law."""
+def enumerate_samples(
+    question: str,
+    law: np.ndarray,
+    rows: int,
+    level: float,
+    chances: Sequence[float] | None = None,
+) -> Count:
+    """Judge races on all samples of a law; the truth is that of the law. chances: equal if None.
+
+    The counts are probabilities times the number of samples.
+    """
     circumstance = CIRCUMSTANCES["sample"]
     count = Count()
+    chance = np.full(len(law), 1.0 / len(law)) if chances is None else np.array(chances)
     for sample in itertools.product(range(len(law)), repeat=rows):
-        table = law[list(sample)]
-        one = judge_race(question, circumstance, table, level, means=law.mean(axis=0))
-        count.add(one)
+        kinds = list(sample)
+        one = judge_race(question, circumstance, law[kinds], level, means=chance @ law)
+        count.add(one, float(len(law) ** rows * chance[kinds].prod()))
     return count
 
 
@@ -331,7 +362,63 @@ def shuffle_seeds(question: str, name: str, table: np.ndarray, level: float, see
     return count
 
 
-# Tables on which wrong answers are likely: leaders change in the last rows, ties, equal rows.
+class HardList(NamedTuple):
+    """A list on which errors are as likely as the level nearly allows, found by a search.
+
+    Mostly near ties of two candidates, in which one often gains little and seldom loses much: the
+    wealth against the better one then passes the threshold by little.
+
+    kinds: the different rows. counts: how many rows of each. level: where P(wrong) / level is
+    largest.
+    """
+
+    kinds: tuple[tuple[float, ...], ...]
+    counts: tuple[int, ...]
+    level: float
+
+    @property
+    def table(self) -> np.ndarray:
+        return np.repeat(np.array(self.kinds), self.counts, axis=0)
+
+
+_TIES = (
+    HardList(((1 / 6, 0.0), (0.0, 1.0)), (12, 2), 0.62),
+    HardList(((2 / 11, 0.0), (0.0, 1.0)), (11, 2), 0.6),
+    HardList(((0.5, 0.0), (0.0, 1.0)), (6, 3), 0.59),
+)
+HARD: dict[str, tuple[HardList, ...]] = {
+    "best": (
+        HardList(((0.0, 0.165), (1.0, 0.0)), (12, 2), 0.64),
+        HardList(((0.0, 0.18), (1.0, 0.0)), (11, 2), 0.6),
+        HardList(((0.5, 1.0, 0.98), (1.0, 1.0, 0.0)), (6, 3), 0.59),
+        HardList(((0.98, 0.5, 1.0, 0.98), (0.0, 0.98, 0.5, 0.02)), (4, 2), 0.59),
+    ),
+    "within": (
+        HardList(((0.0, 0.165), (1.0, 0.0)), (12, 2), 0.64),
+        HardList(((0.0, 0.27), (1.0, 0.0)), (11, 3), 0.62),
+        HardList(((0.98, 0.98, 0.0), (0.0, 1.0, 0.5)), (3, 5), 0.6),
+    ),
+    "top": (
+        HardList(((0.0, 0.165, 0.0), (1.0, 0.0, 0.0)), (12, 2), 0.64),
+        HardList(((1.0, 0.0, 0.0), (0.5, 0.98, 0.0)), (4, 8), 0.6),
+        HardList(((1.0, 0.0, 1.0), (0.5, 0.98, 0.02)), (3, 6), 0.59),
+    ),
+    "gate": (*_TIES, HardList(((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)), (2, 2, 4), 0.59)),
+    "gate margin": (
+        HardList(((0.02, 1.0), (0.5, 0.02)), (4, 6), 0.54),
+        HardList(((1.0, 0.0), (0.0, 0.5), (0.5, 1.0)), (2, 3, 2), 0.45),
+    ),
+    "ranks": (*_TIES, HardList(((1.0, 0.5), (0.0, 0.0), (0.0, 1.0)), (4, 2, 2), 0.58)),
+    "first ranks": (
+        HardList(((0.98, 0.0, 0.0), (0.02, 0.98, 1.0)), (5, 5), 0.4),
+        HardList(((0.5, 0.98, 1.0), (1.0, 0.5, 0.98), (0.98, 1.0, 0.0)), (2, 4, 2), 0.52),
+    ),
+    "place": (
+        HardList(((1.0, 0.0, 1.0), (0.0, 1.0, 0.0)), (5, 5), 0.53),
+        HardList(((1 / 11, 0.0), (0.0, 1.0)), (11, 1), 0.62),
+    ),
+}
+# Tables for the quick part: leaders change in the last rows, ties, equal rows.
 TABLES = {
     "late turn": np.array([[0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 0], [1, 0, 0]], float),
     "tie": np.array([[0, 1, 0.5], [1, 0, 0.5], [0, 1, 0.5], [1, 0, 0.5]], float),

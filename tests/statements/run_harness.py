@@ -2,10 +2,12 @@
 
 With --lists 20 the results that are no races are judged instead, each on 20 lists.
 
-Every scenario (question x circumstance) is judged on random small tables in all orders of their
-rows, exactly, and on longer lists under many seeds. Prints the number of races and sentences, and
-the largest P(wrong) / level; exit status 1 if a level is exceeded or a certain sentence is false.
-Level exceeded: exactly over all orders, or, under seeds, with a p-value below 1e-6.
+Every scenario (question x circumstance) is judged first on the lists on which errors are likely
+(`HARD`), then on random small tables, in all orders of their rows, exactly; and on longer lists
+under many seeds. Prints the number of races and sentences, and the largest P(wrong) / level; exit
+status 1 if a level is exceeded or a certain sentence is false. Level exceeded: exactly over all
+orders, or, under seeds, with a p-value below 1e-6. Orders that differ in equal rows only are played
+once; --races counts races that were played.
 """
 
 import argparse
@@ -21,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from statements.evidence_harness import SCENARIOS, judge_scenario
 from statements.harness import (
     CIRCUMSTANCES,
-    NAMES,
+    HARD,
     TABLES,
     Circumstance,
     Count,
@@ -47,7 +49,7 @@ def small_table(number: int) -> np.ndarray:
         return by_hand[number]
     rng = np.random.default_rng(number)
     rows = 5 + number % 2
-    half = rng.integers(0, 2, (rows, len(NAMES))).astype(float)
+    half = rng.integers(0, 2, (rows, 3)).astype(float)
     # Losses of 0 and 1 make the largest steps; some halves make ties.
     half[rng.random(half.shape) < 0.1] = 0.5
     return half
@@ -64,6 +66,8 @@ def _run_unit(unit: tuple[str, str, int]) -> tuple[str, Count, float, bool]:
     question, name, number = unit
     circumstance = CIRCUMSTANCES[name]
     title = f"{question}, {name}"
+    if number < 0:
+        return title, *_judge_hard(question, name, number)
     if number % 8 == 7:
         table = (np.random.default_rng(number).random((LONG_ROWS, 3)) < 0.5).astype(float)
         seeds = range(LONG_SEEDS * number, LONG_SEEDS * (number + 1))
@@ -76,18 +80,39 @@ def _run_unit(unit: tuple[str, str, int]) -> tuple[str, Count, float, bool]:
         count = enumerate_samples(question, table[:2], 5, level)
     else:
         count = enumerate_orders(question, name, table, level, limit=_limit(circumstance))
-    if circumstance.slow or circumstance.groups or circumstance.seeds:
-        tail = float(binom.sf(count.wrong - 1, int(count.races), level))
-        return title, count, 0.0, tail < 1e-6 or count.wrong_certain > 0
-    ratio = count.wrong / count.races / level
-    return title, count, ratio, ratio > 1.0 + 1e-9 or count.wrong_certain > 0
+    return title, count, *_judged(count, level, circumstance)
+
+
+def _judge_hard(question: str, name: str, number: int) -> tuple[Count, float, bool]:
+    """Judge a scenario on a list that is hard for its question; number -1, -2, ..."""
+    circumstance = CIRCUMSTANCES[name]
+    hard = HARD[question][-number - 1]
+    if circumstance.sample:
+        # All samples of the kinds of rows, with their shares of the list.
+        rows = 8 if len(hard.kinds) == 2 else 6
+        law = np.array(hard.kinds)
+        chances = np.array(hard.counts) / sum(hard.counts)
+        count = enumerate_samples(question, law, rows, hard.level, chances.tolist())
+    else:
+        limit = _limit(circumstance)
+        count = enumerate_orders(question, name, hard.table, hard.level, limit=limit)
+    return count, *_judged(count, hard.level, circumstance)
+
+
+def _judged(count: Count, level: float, circumstance: Circumstance) -> tuple[float, bool]:
+    """Return P(wrong) / level, 0 where it is not exact, and whether the scenario is bad."""
+    if circumstance.is_enumerated:
+        ratio = count.wrong / count.races / level
+        return ratio, ratio > 1.0 + 1e-9 or count.wrong_certain > 0
+    tail = float(binom.sf(count.wrong - 1, int(count.races), level))
+    return 0.0, tail < 1e-6 or count.wrong_certain > 0
 
 
 def _limit(circumstance: Circumstance) -> int | None:
     """Return the number of seeds where orders are not enumerated."""
     if circumstance.slow:
         return 6
-    return 24 if circumstance.groups or circumstance.seeds else None
+    return None if circumstance.is_enumerated else 24
 
 
 def judge_lists(first: int, lists: int) -> int:
@@ -129,20 +154,28 @@ def judge_lists(first: int, lists: int) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--races", type=int, default=300_000)
-    parser.add_argument("--first", type=int, default=0, help="number of the first table")
+    parser.add_argument(
+        "--first", type=int, default=None, help="number of the first table; default: hard lists too"
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--lists", type=int, default=0, help="judge other results on so many lists")
     options = parser.parse_args()
     if options.lists:
         with interpreted():
-            return judge_lists(options.first, options.lists)
+            return judge_lists(options.first or 0, options.lists)
     total = Count()
     worst: dict[str, float] = {}
     bad: list[str] = []
-    number = options.first
+    most = max(len(lists) for lists in HARD.values())
+    number = -most if options.first is None else options.first
+    first = number
     with ProcessPoolExecutor(options.workers) as pool:
-        while total.races < options.races:
-            units = [(question, name, number) for question, name in scenarios()]
+        while total.played < options.races:
+            units = [
+                (question, name, number)
+                for question, name in scenarios()
+                if -number <= len(HARD[question])
+            ]
             for title, count, ratio, is_bad in pool.map(run_unit, units, chunksize=4):
                 total.races += count.races
                 total.sentences += count.sentences
@@ -155,10 +188,10 @@ def main() -> int:
                                f"{count.wrong_certain} certain; {count.examples[:1]}")  # fmt: skip
             number += 1
             print(
-                f"tables {options.first} to {number - 1}: {len(worst)} scenarios, "
-                f"{total.races:,.0f} races ({total.played:,} played: orders of equal rows are "
-                f"one), {total.sentences:,} sentences, {total.decided:,.0f} "
-                f"decided, {total.wrong:,.0f} wrong, largest P / level {max(worst.values()):.3f}",
+                f"tables {first} to {number - 1}: {len(worst)} scenarios, {total.played:,} races "
+                f"played for {total.races:,.0f} orders and samples, {total.sentences:,} sentences, "
+                f"{total.decided:,.0f} decided, {total.wrong:,.0f} wrong, largest P / level "
+                f"{max(worst.values()):.3f}",
                 flush=True,
             )
     for title, ratio in sorted(worst.items(), key=lambda item: -item[1])[:20]:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from statements.harness import (
     CIRCUMSTANCES,
+    HARD,
     NAMES,
     QUESTIONS,
     TABLES,
@@ -38,6 +39,24 @@ def test_sentences_of_all_scenarios(question: str, name: str) -> None:
     assert count.wrong_certain == 0, count.examples
 
 
+# The questions of one or two hypotheses: on few rows a union over more errs far below the level.
+@pytest.mark.parametrize("question", ["best", "within", "top", "gate", "gate margin", "ranks"])
+def test_level_wrong_by_half_is_seen(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All orders of a list on which errors are likely: the words are false too often, exactly."""
+    hard = HARD[question][0]
+    level = hard.level / 1.5
+    right = enumerate_orders(question, "plain", hard.table, level)
+    assert right.wrong <= level * right.races
+    plain = RaceSettings._rule_of
+    monkeypatch.setattr(
+        RaceSettings,
+        "_rule_of",
+        lambda settings, rows, size, _: plain(settings, rows, size, hard.level),
+    )
+    faulty = enumerate_orders(question, "plain", hard.table, level)
+    assert faulty.wrong > level * faulty.races
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -52,7 +71,7 @@ def test_error_over_all_orders_is_below_the_level(question: str, table: str) -> 
 def test_terminal_json_exit_status_and_page_agree(question: str, tmp_path: Path) -> None:
     """One race file: the command prints the statement, its status is that of the verdict."""
     path = tmp_path / "r.race"
-    settings = RaceSettings(tuple(NAMES), seed=3, level=0.3, **QUESTIONS[question])
+    settings = RaceSettings(tuple("abc"), seed=3, level=0.3, **QUESTIONS[question])
     table = TABLES["late turn"]
     file = RaceFile.start(path, settings, [f"r{n}" for n in range(len(table))])
     for _ in range(2):
