@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import sqlite3
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from race_cases import start_file
 from service_cases import Api, api_of, bearer, start_session
 from tombola import SessionFile
+from tombola.service import hosted_file
 from tombola.service.app import SECURITY_HEADERS
 from tombola.service.openapi import API
 from tombola.service.parsing import _MAX_BODY_BYTES
@@ -108,6 +110,24 @@ def test_downloads_equal_the_file(api: Api, tmp_path: Path) -> None:
     assert reply.content == (tmp_path / "same.csv").read_bytes()
     assert [row["loss"] for row in csv.DictReader(io.StringIO(reply.text))] == ["", "0.125", ""]
     assert api("GET", f"{S}/export.parquet").content[:4] == b"PAR1"
+
+
+def test_long_list_is_exported_by_another_process(
+    api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the newest outcomes, and leaves the log to the server. If it fails, the server exports."""
+    api.post(f"{S}/next", {"count": 3})
+    api.post(f"{S}/record", {"outcomes": [{"ticket": 2, "loss": 0.125}]})
+    hosted = api.service.lists["calls"]
+    here = api("GET", f"{S}/export.csv").content
+    monkeypatch.setattr(hosted_file, "_LONG_LIST", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(hosted.file, "export", None)
+        assert api("GET", f"{S}/export.csv").content == here
+    assert Path(f"{hosted.path}-wal").stat().st_size > 0
+    for command in ("false", "/nonexistent"):
+        monkeypatch.setattr(sys, "executable", command)
+        assert api("GET", f"{S}/export.csv").content == here
 
 
 def test_paused_list_issues_and_records_nothing(api: Api) -> None:

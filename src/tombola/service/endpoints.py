@@ -178,11 +178,7 @@ async def export_table(request: CheckedRequest) -> Any:
             "not-found",
             f"export: expected csv or parquet, got {kind!r:.100}; change the path.",
         )
-    return await _download(
-        f"{hosted.name}.{kind}",
-        media_types[kind],
-        lambda path: hosted.compute(hosted.file.export, path),
-    )
+    return await _download(f"{hosted.name}.{kind}", media_types[kind], hosted.export)
 
 
 async def backup(request: CheckedRequest) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from tombola.errors import TombolaError
 from tombola.service.problems import ProblemError, problem_from
+from tombola.worklists.export_apart import export_apart
 from tombola.worklists.work_file import WorkFile
 
 # Result of a function that is called with the file.
@@ -18,6 +19,8 @@ _T = TypeVar("_T")
 # Seconds for which a computed status is reused without a change by this server. Another process may
 # have written the file in the meantime, so it is short.
 _STATUS_LIFETIME = 1.0
+# Tickets from which on an export has a process of its own, which takes a second to start.
+_LONG_LIST = 20_000
 # Most writes that share one transaction: bounds the time for which readers wait.
 _MAX_GROUP = 64
 
@@ -46,6 +49,8 @@ class HostedFile:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tombola-{name}")
         # Writes that wait for the thread, the oldest first.
         self._waiting: deque[tuple[Callable[[], Any], asyncio.Future[Any]]] = deque()
+        # One process exports at a time.
+        self._exporting = asyncio.Lock()
         self._cached: dict[str, tuple[float, int, Any]] = {}
 
     @property
@@ -65,6 +70,16 @@ class HostedFile:
             )
         except TombolaError as error:
             raise problem_from(error, self.path) from None
+
+    async def export(self, path: Path) -> None:
+        """Write all tickets to a table, beside the writes; a long list in a process of its own."""
+        counts = await self.read_cached("counts", self.file.counts)
+        if counts["issued"] >= _LONG_LIST:
+            async with self._exporting:
+                if await asyncio.to_thread(export_apart, self.path, path):
+                    return
+        # Also if the other process has failed: the error is then that of an export here.
+        await self.compute(self.file.export, path)
 
     async def read(self, function: Callable[..., _T], *arguments: Any) -> _T:
         """Call a function on the file's thread; a TombolaError becomes a ProblemError."""

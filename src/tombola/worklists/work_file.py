@@ -582,12 +582,16 @@ def check_session_only(outcome: Outcome, owner: str) -> None:
         )
 
 
-def open_work_file(path: str | PathLike[str]) -> "WorkFile[Any]":
-    """Open a session or a race file; SessionError if it is neither, missing or damaged."""
+def open_work_file(path: str | PathLike[str], *, only_reads: bool = False) -> "WorkFile[Any]":
+    """Open a session or a race file; SessionError if it is neither, missing or damaged.
+
+    only_reads: leave what is beside the file, such as its log, to the process that writes it.
+    """
     # Both import this module.
     from tombola.worklists.race_file import RaceFile
     from tombola.worklists.session_file import SessionFile
 
     log = EventLog.open(Path(path), "serve", None)
+    log.only_reads = only_reads
     with log.closed_on_error():
         return RaceFile.of_log(log) if log.about["kind"] == "race" else SessionFile.of_log(log)
