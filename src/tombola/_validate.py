@@ -143,10 +143,15 @@ def allowed_loss(
 ) -> float | None:
     """Return the allowed loss of a gate; None if a better version is asked instead.
 
-    ParameterError if neither is stated: a gate asks, it does not guess.
+    ParameterError if neither is stated, or both: a gate asks, it does not guess.
 
     metric: the metric that it is about; "" for all.
     """
+    if within is not None and better and not metric:
+        raise ParameterError(
+            f"{owner}: expected either an allowed loss or a better version, got both; leave one of "
+            f"{assignment_text('within', f'{within:g}')} and {option_text('better', on=True)} out."
+        )
     if within is not None:
         return real(owner, "within", within, above=0)
     if not better:

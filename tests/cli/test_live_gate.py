@@ -132,6 +132,49 @@ def test_an_outage_is_no_regression(folder: Path, run_main: Main) -> None:
         assert "run its command by hand" in error
 
 
+def two_metrics(new: str, *more: str) -> Sequence[str]:
+    """A gate whose commands print two scores and a cost: the second one is that of `down`."""
+    texts = [
+        f"{command(first)} | tr '\\n' ' '; sed -n 's/^{{row}},//p' {second}.csv | sed 's/$/ 0.5/'"
+        for first, second in (("old", "old"), (new, "down"))
+    ]
+    words = ("gate", "rows.txt", "--old", texts[0], "--new", texts[1], "--file", "my.race")
+    options = ("--shell", "--quiet", "--seed", "1", "--scores", "--metric", "accuracy,format")
+    return (*words, *options, *more)
+
+
+def test_two_metrics_of_one_call(folder: Path, run_main: Main) -> None:
+    """Each call gives both scores; the gate goes on after a stop, with no call made again."""
+    margins = ("--within", "accuracy=0.1,format=0.1", "--json")
+    stopped = run_main(*two_metrics("same", *margins, "--max-cost", "10", "--max-call-cost", "0.5"))
+    assert stopped[0] == 3
+    assert len(calls(folder)) == 20
+    code, output, error = run_main("gate", "my.race", "--max-cost", "300", "--json", "--quiet")
+    assert (code, error) == (1, "")
+    assert len(calls(folder)) == len(set(calls(folder)))
+    result = json.loads(output)
+    assert {c["metric"]: c["verdict"] for c in result["comparisons"]} == {
+        "accuracy": "proved",
+        "format": "refuted",
+    }
+    assert [(c["pass_level"], c["worse_level"]) for c in result["comparisons"]] == [
+        (0.05, 0.025),
+        (0.05, 0.025),
+    ]
+    code, text, _ = run_main("gate", "my.race", "--quiet")
+    assert "new is worse in format than old" in text or "new in format is worse than old" in text
+    assert "claims of worse share 5 %" in text
+    _, text, _ = run_main("race", "status", "my.race")
+    assert "new in format is worse than old by more than 0.1" in text
+
+
+def test_a_range_of_one_metric(folder: Path, run_main: Main) -> None:
+    code, _, error = run_main(*two_metrics("same", "--within", "0.1", "--range", "accuracy=0,0.5"))
+    assert code == 2
+    assert "expected accuracy from 0 to 0.5" in error
+    assert "--range accuracy=LOW,HIGH" in error
+
+
 def test_race_run_is_the_same_code(folder: Path, run_main: Main) -> None:
     run_main(*gate("down", "--within", "0.1"))
     _, output, _ = run_main("race", "status", "my.race")
@@ -146,7 +189,11 @@ def test_race_run_is_the_same_code(folder: Path, run_main: Main) -> None:
         (gate("same", "--within", "0.1", "--each"), "--each: expected the column"),
         (gate("same", "--within", "0.1", "--clusters", "t"), "--clusters: expected finished"),
         (gate("same", "--within", "0.1", "--looks", "1"), "counts every look"),
-        (gate("same", "--within", "a=0.1"), "options of several metrics"),
+        (gate("same", "--within", "a=0.1"), "in their order: --metric accuracy,format"),
+        (gate("same", "--within", "0.1", "--better"), "either an allowed loss or a better"),
+        (gate("same", "--within", "0.1", "--metric", "a,b", "--loss", "exit"), "an exit status"),
+        (gate("same", "--within", "a=0.1", "--metric", "a,b"), "allowed loss of b, got none"),
+        (gate("same", "--within", "0.1", "--metric", "a,a"), "different names"),
         (["gate", "rows.txt", "--old", "cat {row}", "--within", "0.1"], "none of --new"),
         (["gate", "a.csv", "b.csv", "--within", "0.1", "--max-calls", "9"], "a live gate"),
         ([*gate("same", "--within", "0.1")[:6], "--within", "0.1", "--scores"], "--file my.race"),

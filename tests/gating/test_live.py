@@ -3,18 +3,22 @@
 import itertools
 import json
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tombola import Race
-from tombola.errors import ParameterError, SessionError
+from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.evidence.betting import Betting
 from tombola.gating import gate_of_race
 from tombola.gating.live import clamped, gain_bounds
 from tombola.gating.page import gate_page
 from tombola.gating.summary import to_markdown
-from tombola.racing.settings import Answering, RaceSettings
+from tombola.racing.rules.gate import Gate
+from tombola.racing.settings import Answering, FurtherMetric, RaceSettings
+from tombola.racing.side_information import SideInformation
 from tombola.racing.strata import Strata
 from tombola.statements import Reading
 
@@ -209,3 +213,91 @@ def test_claims_of_reported_groups_hold_when_the_list_ends_the_race() -> None:
         tags = {c.group: c.tag for c in gate_of_race(race).groups}
         wrong += [tags.get("x") == "PASSED", tags.get("y") == "PASSED", "WORSE" in tags.values()]
     assert (wrong <= lists * (0.05 + 5 * math.sqrt(0.05 * 0.95 / lists))).all()
+
+
+def metrics_race(tables: list[np.ndarray], **options: Any) -> Race:
+    """Run a gate with a metric for each table of losses, (rows, versions)."""
+    further = tuple(FurtherMetric(f"m{number}", 0.1) for number in range(2, 1 + len(tables)))
+    chosen: dict[str, Any] = {"reading": "beyond", "answers": "fixed", "seed": 4, **options}
+    settings = RaceSettings(
+        ("old", "new"), within=0.1, baseline="old", unit="m1", further=further, **chosen
+    )
+    race = Race.restore(settings, len(tables[0]))
+    while not race.done:
+        for call in race.calls():
+            cell = (call.row_index, race.candidates.index(call.candidate))
+            first, *others = (float(table[cell]) for table in tables)
+            race.record(call, loss=first, others=tuple(others))
+    return race
+
+
+@pytest.mark.parametrize("reading", ["recorded", "beyond"])
+def test_each_metric_has_a_verdict(reading: Reading) -> None:
+    rng = np.random.default_rng(1)
+    old = rng.random(400) < 0.2
+    same = np.stack([old, old], axis=1).astype(float)
+    worse = np.stack([old, old | (rng.random(400) < 0.5)], axis=1).astype(float)
+    race = metrics_race([same, worse], reading=reading)
+    result = gate_of_race(race)
+    assert {c.metric: c.tag for c in result.comparisons} == {"m1": "PASSED", "m2": "WORSE"}
+    assert {(c.pass_level, c.worse_level) for c in result.comparisons} == {(0.05, 0.025)}
+    assert (race.proved, result.exit_code) == (False, 1)
+    assert "new in m2 is worse than old by more than 0.1" in str(race.statement)
+    assert "m1" not in str(race.statement)
+    # One metric differs, so one version has not run twice; and no direction fits all metrics.
+    assert "ran twice" not in str(result)
+    assert "mean score" not in str(race.statement)
+    assert "mean score" not in str(replace(result, race=None).statement)
+    # A metric that passes is decided as in a gate of its own, and each call serves both.
+    alone = gate_of_race(metrics_race([same], reading=reading))
+    assert result.comparisons[0].low == alone.comparisons[0].low
+    assert race.calls_made == 2 * max(c.rows for c in result.comparisons)
+    both = metrics_race([same, same], reading=reading)
+    assert (both.proved, gate_of_race(both).tag) == (True, "PASSED")
+    assert "new in m1" in str(both.statement)
+    assert "new in m2" in str(both.statement)
+    again = Race.restore(both.settings, 400, [both.recorded(1), both.recorded(2)])
+    assert again.calls_answered == 2
+
+
+def test_a_false_worse_has_its_share_of_the_level() -> None:
+    """All orders of lists whose loss is the allowed one, where WORSE is false: level .9 for two."""
+    for gains, margin in (([-1, -1, -1, -1, 1, 1, 0, 0], 0.25), ([-1, -1, 0, 0, 0, 0, 0, 0], 0.25)):
+        orders = set(itertools.permutations(gains))
+        wrong = 0
+        for order in orders:
+            rule = Gate(2, 8, 8, 0.9, 0, margin, 0.45)
+            for gain in order:
+                rule.update(np.array([0.5 + gain / 2, 0.5 - gain / 2]))
+                if rule.done:
+                    break
+            wrong += rule.state.decision[1] == -1.0
+        # With the whole level it is half of the orders of the first list.
+        assert wrong <= 0.45 * len(orders)
+
+
+def test_an_answer_has_all_metrics() -> None:
+    further = (FurtherMetric("format", 0.1),)
+    settings = RaceSettings(("old", "new"), seed=1, within=0.1, baseline="old", reading="beyond",
+                            unit="accuracy", further=further)  # fmt: skip
+    race = Race.restore(settings, 9)
+    call = race.calls(1)[0]
+    for others in ((), (0.5, 0.5), (2.0,)):
+        with pytest.raises(FeedbackError, match="of format beside the first"):
+            race.record(call, loss=0.5, others=others)
+    assert race.record(call, loss=0.5, others=(1.0,))
+    assert not race.record(call, loss=0.5, others=(1.0,))
+    with pytest.raises(FeedbackError, match="first answer stands"):
+        race.record(call, loss=0.5, others=(0.0,))
+    assert RaceSettings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
+    with pytest.raises(ParameterError, match="no answers on file"):
+        Race.restore(settings, 2, side=SideInformation.of(
+            settings.candidates, ["0", "1"], {"old": [0.5, None]}, None, settings.units))  # fmt: skip
+    for wrong, message in (
+        ({"baseline": None, "within": 0.0}, "used with baseline"),
+        ({"reading": "expected", "answers": "random"}, "fixed answers"),
+        ({"unit": "format"}, "different names"),
+        ({"further": (FurtherMetric("format", 2.0),)}, "within"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            replace(settings, **wrong)

@@ -51,7 +51,7 @@ def test_level_wrong_by_half_is_seen(question: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         RaceSettings,
         "_rule_of",
-        lambda settings, rows, size, _: plain(settings, rows, size, hard.level),
+        lambda settings, rows, size, _, *more: plain(settings, rows, size, hard.level, *more),
     )
     faulty = enumerate_orders(question, "plain", hard.table, level)
     assert faulty.wrong > level * faulty.races

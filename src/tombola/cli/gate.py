@@ -65,8 +65,8 @@ def gate(
     loss: Annotated[
         Literal["stdout", "exit"],
         typer.Option(
-            help="Live: the number in the last line of output (stdout), or 0 if the status is 0 "
-            "and else 1, lower is better (exit)."
+            help="Live: the numbers in the last line of output, one for each of --metric, then "
+            "the cost if any (stdout), or 0 if the status is 0 and else 1, lower is better (exit)."
         ),
     ] = "stdout",
     workers: Annotated[
@@ -206,11 +206,9 @@ def gate(
     is_live = bool(old or new or file) or (len(versions) == 1 and is_race_file(Path(versions[0])))
     of_finished: dict[str, Any] = {
         "--baseline": baseline,
-        "--metric": metric,
         "--clusters": clusters,
         "--cluster-size": cluster_size,
         "--binary": binary,
-        "--lower": lower,
         "--run-column": run_column,
         "--run-effects": run_effects,
         "--unfinished": unfinished,
@@ -224,6 +222,7 @@ def gate(
         )
     margins = _parse_within(within or [])
     ranges = _parse_ranges(value_range or [])
+    metrics = parse_names(metric)
     if is_live:
         _check_live(versions, of_finished)
         options = LiveOptions(
@@ -242,13 +241,14 @@ def gate(
             quiet,
             by,
             each,
+            metrics,
         )
         result = run_live(
             Path(versions[0]),
             options,
             within=margins,
             better=better,
-            kind=parse_kind(losses=losses, scores=scores),
+            kind=_parse_kinds(metrics, lower, losses=losses, scores=scores),
             limits=ranges,
             reading=reading,
             level=level,
@@ -271,7 +271,6 @@ def gate(
                 "--seed": seed,
             }
         )
-        metrics = parse_names(metric)
         from tombola.gating import gate as compare_versions
 
         result = compare_versions(
@@ -346,7 +345,7 @@ def _check_live(versions: list[str], of_finished: dict[str, Any]) -> None:
     if wrong := [name for name, value in of_finished.items() if value]:
         raise ParameterError(
             f"{wrong[0]}: expected finished scores, got a live gate, which counts every look and "
-            "reads one number from each command; leave it out."
+            "the calls decide how many rows there are; leave it out."
         )
 
 

@@ -12,6 +12,7 @@ from tombola.errors import ParameterError
 if TYPE_CHECKING:
     from tombola.gating import GateResult
     from tombola.racing import RaceSettings, SubprocessEvaluator
+    from tombola.racing.settings import FurtherMetric
     from tombola.units import Kind
     from tombola.worklists.race_file import RaceFile
 
@@ -38,6 +39,7 @@ class LiveOptions(NamedTuple):
     quiet: bool
     by: str
     each: bool
+    metrics: Sequence[str]
 
     @property
     def of_race(self) -> dict[str, Any]:
@@ -48,6 +50,7 @@ class LiveOptions(NamedTuple):
             "--file": self.file,
             "--max-call-cost": self.max_call_cost,
             "--seed": self.seed,
+            "--metric": self.metrics,
             "--by": self.by,
             "--each": self.each,
         }
@@ -59,7 +62,7 @@ def run_live(
     *,
     within: float | dict[str, float] | None,
     better: bool,
-    kind: "Kind | None",
+    kind: "Kind | Mapping[str, Kind | None] | None",
     limits: Any,
     reading: Any,
     level: float,
@@ -71,11 +74,6 @@ def run_live(
     from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.worklists.race_file import is_race_file
 
-    if isinstance(within, dict) or isinstance(limits, dict):
-        raise ParameterError(
-            "gate: expected one number of each command, got options of several metrics; write "
-            "--within 0.02 and --range LOW,HIGH without a name."
-        )
     if is_race_file(rows):
         given = {**live.of_race, "--within": within, "--better": better, "--reading": reading}
         opened, evaluator = _continued(rows, live, given)
@@ -113,9 +111,9 @@ def run_live(
 def _settings(
     live: LiveOptions,
     *,
-    within: float | None,
+    within: float | dict[str, float] | None,
     better: bool,
-    kind: "Kind | None",
+    kind: "Kind | Mapping[str, Kind | None] | None",
     limits: Any,
     reading: Any,
     level: float,
@@ -124,34 +122,89 @@ def _settings(
     from tombola.racing import RaceSettings, SubprocessEvaluator
 
     commands = _commands(live)
-    if live.loss == "exit":
-        kind = "losses"
-    if kind is None:
+    metrics = _metrics(live, within=within, better=better, kind=kind, limits=limits)
+    if len(metrics) > 1 and reading == "expected":
         raise ParameterError(
-            "gate: expected the direction of the answers, got none; add --scores if higher is "
-            "better, --losses if lower is."
+            "--metric: expected one metric with --reading expected, got several; leave --reading "
+            "out, or gate finished logs."
         )
+    first = metrics[0]
     reading = reading or "beyond"
     settings = RaceSettings(
         tuple(commands),
         live.seed,
         level,
-        within or 0.0,
+        first.within,
         baseline=_OLD,
-        better=better,
+        better=first.within == 0.0,
         reading=reading,
         answers="random" if reading == "expected" else "fixed",
         max_calls=live.max_calls,
         max_cost=live.max_cost,
         max_call_cost=live.max_call_cost,
-        kind=kind,
-        range=limits or (0.0, 1.0),
+        kind=first.kind,
+        range=first.range,
+        unit=first.name,
+        further=metrics[1:],
     )
     evaluator = SubprocessEvaluator(
-        commands, live.loss, None, live.timeout, live.retries, live.shell, settings.units
+        commands,
+        live.loss,
+        None,
+        live.timeout,
+        live.retries,
+        live.shell,
+        settings.units,
+        settings.further_units,
     )
     evaluator.check()
     return settings, evaluator
+
+
+def _metrics(
+    live: LiveOptions,
+    *,
+    within: float | dict[str, float] | None,
+    better: bool,
+    kind: "Kind | Mapping[str, Kind | None] | None",
+    limits: Any,
+) -> "tuple[FurtherMetric, ...]":
+    """Return the metrics in the order in which commands print them; the name "" without --metric."""
+    from tombola import _validate
+    from tombola.racing.settings import FurtherMetric
+    from tombola.tables.names import direction_of
+
+    names = live.metrics or [""]
+    for option, values in (("--within", within), ("--range", limits)):
+        if (
+            unknown := [name for name in values or () if name not in names]
+            if isinstance(values, dict)
+            else []
+        ):
+            raise ParameterError(
+                f"{option}: expected metrics of --metric, got {unknown[0]!r}; commands print "
+                "numbers without names, so name them in their order: --metric accuracy,format."
+            )
+    if live.loss == "exit" and len(names) > 1:
+        raise ParameterError(
+            "--metric: expected one metric with --loss exit, got several; an exit status is one "
+            "number: let the commands print the scores, and leave --loss out."
+        )
+    metrics = []
+    for name in names:
+        own = kind.get(name) if isinstance(kind, Mapping) else kind
+        own = "losses" if live.loss == "exit" else own or direction_of([name])[0]
+        if own is None:
+            raise ParameterError(
+                f"gate: expected the direction of {name or 'the answers'}, got none; add --scores "
+                "if higher is better, --losses if lower is."
+            )
+        margin = within.get(name) if isinstance(within, dict) else within
+        label = name if isinstance(within, dict) else ""
+        loss = _validate.allowed_loss("gate", margin, better=better, metric=label)
+        span = limits.get(name) if isinstance(limits, dict) else limits
+        metrics.append(FurtherMetric(name, loss or 0.0, own, tuple(span or (0.0, 1.0))))
+    return tuple(metrics)
 
 
 def _commands(live: LiveOptions) -> dict[str, str]:

@@ -666,7 +666,9 @@ def stored_evaluator(
             f"tombola race next {file.path}."
         )
     evaluator = SubprocessEvaluator(
-        **{**stored, "timeout": timeout, "retries": retries}, units=file.settings.units
+        **{**stored, "timeout": timeout, "retries": retries},
+        units=file.settings.units,
+        further=file.settings.further_units,
     )
     evaluator.check()
     return evaluator

@@ -15,7 +15,13 @@ from tombola.evidence.finished_runs import difference_interval, group_runs
 from tombola.evidence.paired import Looks, lower_bound
 from tombola.evidence.run_noise import run_noise
 from tombola.gating.pairs import ROUNDING, Pairs, forecast_rows, make_comparison
-from tombola.gating.result import SAME_SCORES, Comparison, GateResult, Verdict
+from tombola.gating.result import (
+    SAME_SCORES,
+    Comparison,
+    GateResult,
+    Verdict,
+    same_everywhere,
+)
 from tombola.gating.versions import (
     Roles,
     Version,
@@ -467,7 +473,7 @@ def _notes(
 ) -> list[str]:
     base = versions[0]
     notes = list(dict.fromkeys(note for version in versions for note in version.notes))
-    if any(c.n_better == c.n_worse == 0 for c in comparisons):
+    if same_everywhere(comparisons):
         models = {version.model for version in versions}
         same = f"; all logs name the model {base.model}" if base.model and len(models) == 1 else ""
         notes.append(f"{SAME_SCORES}{same}")

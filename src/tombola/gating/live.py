@@ -6,6 +6,7 @@ order in which they were counted (docs/theory/gate.md, Live gates).
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -14,9 +15,16 @@ from tombola._types import Floats
 from tombola.errors import ParameterError, SessionError
 from tombola.evidence.betting import Betting
 from tombola.gating.pairs import ROUNDING, Pairs, forecast_rows, make_comparison
-from tombola.gating.result import SAME_SCORES, Comparison, GateResult, Verdict
+from tombola.gating.result import (
+    SAME_SCORES,
+    Comparison,
+    GateResult,
+    Verdict,
+    same_everywhere,
+)
 from tombola.racing import Race
 from tombola.racing.rules.base import Elimination
+from tombola.racing.rules.gate import Gate
 
 # Levels of the two sides of an interval are half of its level, which must be below 1.
 _MAX_LEVEL = 0.999
@@ -50,9 +58,17 @@ def gate_of_race(race: Race) -> GateResult:
             "then start a new gate."
         )
     names = [name for name in race.candidates if name != old]
-    comparisons = tuple(_compare(race, name) for name in names)
-    groups = tuple(_compare(race, name, group) for name in names for group in race.by_group)
-    reported = tuple(part for name in names for part in _reported(race, name))
+    metrics = range(len(settings.metrics))
+    comparisons = tuple(_compare(race, name, metric) for name in names for metric in metrics)
+    groups = tuple(
+        _compare(race, name, metric, group)
+        for name in names
+        for metric in metrics
+        for group in race.by_group
+    )
+    reported = tuple(
+        part for name in names for metric in metrics for part in _reported(race, name, metric)
+    )
     return GateResult(
         old,
         comparisons,
@@ -66,23 +82,24 @@ def gate_of_race(race: Race) -> GateResult:
     )
 
 
-def _compare(race: Race, name: str, group: str | None = None) -> Comparison:
+def _compare(race: Race, name: str, metric: int, group: str | None = None) -> Comparison:
     """Return the comparison of one candidate with the baseline, on the rows counted for it."""
-    settings = race.settings
-    units = settings.units
-    result = race.whole if group is None else race.by_group[group]
-    # New versions share the level of the rule, which list and groups share.
-    level = result.rule.level / (len(race.candidates) - 1)
-    pairs = _pairs(race, name, group)
+    settings = race.settings.of_metric(metric)
+    result = race.result_of(metric, group)
+    rule = cast("Gate", result.rule)
+    # New versions share the levels of the rule, which list and groups share.
+    versions = len(race.candidates) - 1
+    levels = (rule.level / versions, rule.worse_level / versions)
+    pairs = _pairs(race, name, metric, group)
     gains = pairs.old - pairs.new
-    margin = settings.within / units.gap(1.0)
+    margin = settings.within / settings.units.gap(1.0)
     population = result.rows if race.reading == "recorded" else math.inf
-    verdict = _verdict(result.rule, race.candidates.index(name))
-    bounds = clamped(gain_bounds(gains, population, level), -margin, verdict)
-    return _comparison(pairs, verdict, group or "", settings.within, bounds, level, level)
+    verdict = _verdict(rule, race.candidates.index(name))
+    bounds = clamped(_both_bounds(gains, population, levels), -margin, verdict)
+    return _comparison(pairs, verdict, group or "", settings.within, bounds, levels)
 
 
-def _reported(race: Race, name: str) -> list[Comparison]:
+def _reported(race: Race, name: str, metric: int) -> list[Comparison]:
     """Return the comparison of one candidate on each group that is only reported.
 
     The race ends when the list is decided. Bounds that hold at any look hold there, too: the rows
@@ -90,13 +107,14 @@ def _reported(race: Race, name: str) -> list[Comparison]:
     """
     if race.reported is None:
         return []
-    settings = race.settings
+    settings = race.settings.of_metric(metric)
     margin = settings.within / settings.units.gap(1.0)
-    versions = len(race.candidates) - 1
-    pass_level = settings.level / versions
-    worse_level = pass_level / len(race.reported.names)
-    whole = _pairs(race, name, None)
-    of_row = [race.reported.of_row[row] for row in race.counted_losses(name)[0]]
+    pass_level = settings.level / (len(race.candidates) - 1)
+    claims = len(race.reported.names) * len(race.settings.metrics)
+    levels = (pass_level, pass_level / claims)
+    whole = _pairs(race, name, metric, None)
+    rows, _ = race.counted_losses(name, metric=metric)
+    of_row = [race.reported.of_row[row] for row in rows]
     comparisons = []
     for group, (title, size) in enumerate(
         zip(race.reported.names, race.reported.sizes, strict=True)
@@ -106,13 +124,9 @@ def _reported(race: Race, name: str) -> list[Comparison]:
             continue
         gains = pairs.old - pairs.new
         population = size if race.reading == "recorded" else math.inf
-        low, _ = gain_bounds(gains, population, pass_level)
-        _, high = gain_bounds(gains, population, worse_level)
-        verdict = _verdict_of_bounds(low, high, -margin)
-        bounds = (low, high)
-        comparisons.append(
-            _comparison(pairs, verdict, title, settings.within, bounds, pass_level, worse_level)
-        )
+        bounds = _both_bounds(gains, population, levels)
+        verdict = _verdict_of_bounds(*bounds, -margin)
+        comparisons.append(_comparison(pairs, verdict, title, settings.within, bounds, levels))
     return comparisons
 
 
@@ -122,17 +136,19 @@ def _comparison(
     group: str,
     within: float,
     bounds: tuple[float, float],
-    pass_level: float,
-    worse_level: float,
+    levels: tuple[float, float],
 ) -> Comparison:
-    """Return a comparison of a live gate; parameters as of `make_comparison`, bounds in losses."""
+    """Return a comparison of a live gate; parameters as of `make_comparison`, bounds in losses.
+
+    levels: of "passed", and of "worse".
+    """
     gains = pairs.old - pairs.new
     margin = within / pairs.units.gap(1.0)
     low, high = bounds
     variance = float(gains.var())
     mean = float(gains.mean())
     equal = within > 0.0 and low <= 0.0 <= high
-    forecast = forecast_rows(variance, mean, margin, len(gains), pass_level, "any", equal=equal)
+    forecast = forecast_rows(variance, mean, margin, len(gains), levels[0], "any", equal=equal)
     return make_comparison(
         pairs,
         verdict,
@@ -141,8 +157,7 @@ def _comparison(
         within or None,
         low,
         high,
-        pass_level,
-        worse_level,
+        *levels,
         len(gains),
     )
 
@@ -160,16 +175,24 @@ def _verdict_of_bounds(low: float, high: float, limit: float) -> Verdict:
     return "refuted" if high < limit + slack else "undecided"
 
 
-def _pairs(race: Race, name: str, group: str | None) -> Pairs:
-    rows, new = race.counted_losses(name, group)
-    _, old = race.counted_losses(race.settings.baseline or "", group)
+def _both_bounds(
+    gains: Floats, population: float, levels: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the bounds of `gain_bounds`, the lower and the upper one at a level of its own."""
+    low, high = gain_bounds(gains, population, levels[0])
+    return (low, high if levels[1] == levels[0] else gain_bounds(gains, population, levels[1])[1])
+
+
+def _pairs(race: Race, name: str, metric: int, group: str | None) -> Pairs:
+    rows, new = race.counted_losses(name, group, metric)
+    _, old = race.counted_losses(race.settings.baseline or "", group, metric)
     old = old[: len(rows)]
     if not rows:
         raise SessionError(
             f"gate: expected a row{f' of {group}' if group else ''} that both versions have "
             "answered, got none; raise the limit of calls or of cost."
         )
-    units = race.settings.units
+    units = race.settings.of_metric(metric).units
     return Pairs(
         name,
         units.quantity,
@@ -227,7 +250,7 @@ def clamped(bounds: tuple[float, float], limit: float, verdict: Verdict) -> tupl
 
 def _notes(race: Race, comparisons: Sequence[Comparison]) -> list[str]:
     notes = []
-    if any(c.n_better == c.n_worse == 0 for c in comparisons):
+    if same_everywhere(comparisons):
         notes.append(SAME_SCORES)
     if race.stop_reason:
         notes.append(f"stopped {race.stop_reason}")

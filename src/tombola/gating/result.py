@@ -1,6 +1,7 @@
 """Result of a gate: verdict, difference with its interval, and rows that differ."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -156,12 +157,14 @@ class Comparison:
             tied = self.within is None and self.high >= 0.0
             relation = "not better" if tied else "worse"
         amount = 0.0 if self.within is None else self.within
+        # A sentence on several metrics has one word for all, and no direction.
+        advantage = math.copysign(float(self.number(abs(self.gain))), self.gain)
         return Conclusion(
             relation,
             (subject,),
             than=old,
             amount=amount,
-            advantage=math.copysign(float(self.number(abs(self.gain))), self.gain),
+            advantage=None if by_metric else advantage,
             rows=self.rows,
         )
 
@@ -538,6 +541,15 @@ class GateResult:
             axes=ax,
             size=size,
         )
+
+
+def same_everywhere(comparisons: Iterable[Comparison]) -> bool:
+    """Return whether some version has the scores of the old one on all rows, in all metrics."""
+    versions: dict[str, bool] = {}
+    for comparison in comparisons:
+        same = comparison.n_better == comparison.n_worse == 0
+        versions[comparison.version] = versions.get(comparison.version, True) and same
+    return any(versions.values())
 
 
 def number_text(comparison: Comparison, old: str, new: str, reading: Reading) -> str:

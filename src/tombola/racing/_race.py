@@ -158,7 +158,13 @@ class Race(ProcessBound, Answers):
         # Groups that a gate only reports ask no question of their own.
         self.strata = strata if strata is not None and strata.decides else None
         self.reported = strata if strata is not None and not strata.decides else None
-        self._row = np.zeros(len(self.candidates))
+        # Losses of the next row, by metric; only a gate has further ones.
+        self._losses = [np.zeros(len(self.candidates)) for _ in settings.metrics]
+        if settings.further and not side.is_empty:
+            raise ParameterError(
+                "Race: expected no answers on file and no history with several metrics, got some; "
+                "leave them out."
+            )
         # Cells that are called twice before the race, and whether they are all answered.
         self.pilot = pilot_cells(settings, side.known)
         self.pilot_done = not self.pilot
@@ -187,7 +193,20 @@ class Race(ProcessBound, Answers):
         """Draw the order of the rows, and make the rules, for a reading."""
         rows = len(self.rows)
         self.reading: Reading = reading
-        self._parts = build_parts(self.settings, rows, self.strata, self.side, reading)
+        # Rules by metric, and for each the whole list first, then its groups.
+        metrics = len(self.settings.metrics)
+        self._by_metric = [
+            build_parts(
+                self.settings.of_metric(number),
+                rows,
+                self.strata,
+                self.side,
+                reading,
+                metrics=metrics,
+            )
+            for number in range(metrics)
+        ]
+        self._parts = self._by_metric[0]
         self.rule = self._parts[0].rule
         rng = RngStreams(self.settings.seed or 0).order()
         self._order: Sequence[int]
@@ -308,6 +327,7 @@ class Race(ProcessBound, Answers):
         loss: float | None = None,
         cost: float = 0.0,
         failed: bool = False,
+        others: tuple[float, ...] = (),
     ) -> bool:
         """Record the answer of a call; return False if the same was recorded before.
 
@@ -318,10 +338,11 @@ class Race(ProcessBound, Answers):
         loss: in [0, 1], lower is better, also with kind="scores"; None if the call failed.
         cost: at least 0, in the unit of `max_cost`.
         failed: the call counts as loss 1, or ends the race with on_failure="stop".
+        others: losses by the further metrics of a gate, in their order.
         """
         number = self._check_ticket(ticket.ticket if isinstance(ticket, Call) else ticket)
         with self._locked():
-            event = self._check_answer(number, loss, cost, failed=failed)
+            event = self._check_answer(number, loss, cost, others, failed=failed)
             before = self._answers.get(number)
             if before is None:
                 self._take(event)
@@ -332,7 +353,9 @@ class Race(ProcessBound, Answers):
     def checked(self, answer: Event) -> Event:
         """Return an answer with numbers of the right types; FeedbackError if it is malformed."""
         number = self._check_ticket(answer.ticket)
-        return self._check_answer(number, answer.loss, answer.cost, failed=answer.failed)
+        return self._check_answer(
+            number, answer.loss, answer.cost, answer.others, failed=answer.failed
+        )
 
     def set_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
         """Change the limits of a race, which goes on if they are higher; None keeps a limit.
@@ -368,7 +391,13 @@ class Race(ProcessBound, Answers):
             if not self._is_issued(ticket):
                 self._issue(ticket)
         if event.kind == "answer":
-            self.record(event.ticket, loss=event.loss, cost=event.cost, failed=event.failed)
+            self.record(
+                event.ticket,
+                loss=event.loss,
+                cost=event.cost,
+                failed=event.failed,
+                others=event.others,
+            )
 
     def call(self, ticket: int) -> Call:
         """Return the `Call` of a ticket, from 1; it need not be issued."""
@@ -420,7 +449,7 @@ class Race(ProcessBound, Answers):
     @property
     def _decided(self) -> bool:
         """Whether every rule is done."""
-        return all(part.rule.done for part in self._parts)
+        return all(part.rule.done for parts in self._by_metric for part in parts)
 
     @property
     def limit_reached(self) -> bool:
@@ -570,11 +599,14 @@ class Race(ProcessBound, Answers):
         failing = {name for name, failed in answers if failed}
         return tuple(name for name in self.candidates if name in failing - working)
 
-    def counted_losses(self, candidate: str, group: str | None = None) -> tuple[list[int], Floats]:
+    def counted_losses(
+        self, candidate: str, group: str | None = None, metric: int = 0
+    ) -> tuple[list[int], Floats]:
         """Return rows of the list, in the order counted, and the losses of a candidate there.
 
         The rows end where it was dropped. With fresh answers a row may come up several times. They
-        are those counted for a group of `strata`, or for the whole list.
+        are those counted for a group of `strata`, or for the whole list. metric: its number in
+        `settings.metrics`.
 
         >>> race = Race(["a", "b"], rows=3, seed=1)
         >>> for call in race.calls():
@@ -583,13 +615,12 @@ class Race(ProcessBound, Answers):
         array([0.5])
         """
         number = self.candidates.index(candidate)
-        result = self.whole if group is None else self.by_group[group]
-        state = result.rule.state
+        state = self.result_of(metric, group).rule.state
         counted = state.rows_seen[0] if state.active[number] > 0 else state.drop_row[number]
         with self._locked():
             positions = self._positions(int(counted), group)
             rows = [self._order[at] for at in positions]
-            losses = np.array([self._loss_at(at, number) for at in positions])
+            losses = np.array([self._loss_at(at, number, metric) for at in positions])
         return rows, losses
 
     def _positions(self, count: int, group: str | None) -> list[int]:
@@ -621,16 +652,22 @@ class Race(ProcessBound, Answers):
     def by_group(self) -> dict[str, Result]:
         """The `Result` for each group of `strata`, by name; empty without groups."""
         names = () if self.strata is None else self.strata.names
-        return {name: self._result(part) for name, part in zip(names, self._parts[1:], strict=True)}
+        return {name: self.result_of(0, name) for name in names}
 
     @property
     def whole(self) -> Result:
         """The `Result` for the whole list: answer, leader, mean losses and rank sets."""
-        return self._result(self._parts[0])
+        return self.result_of(0)
 
-    def _result(self, part: Part) -> Result:
+    def result_of(self, metric: int, group: str | None = None) -> Result:
+        """Return the `Result` by a metric, from 0, for the whole list or one of its groups."""
+        number = 0
+        if group is not None and self.strata is not None:
+            number = 1 + self.strata.names.index(group)
+        part = self._by_metric[metric][number]
         rows = len(np.arange(len(self.rows))[part.members])
-        return Result(part.rule, self.settings, self.stop_reason, self.reading, rows)
+        settings = self.settings.of_metric(metric)
+        return Result(part.rule, settings, self.stop_reason, self.reading, rows)
 
     @property
     def stop_reason(self) -> str:
@@ -655,7 +692,7 @@ class Race(ProcessBound, Answers):
         """
         if self.failed_call is not None:
             return None
-        answers = {part.rule.proved for part in self._parts}
+        answers = {part.rule.proved for parts in self._by_metric for part in parts}
         if False in answers:
             return False
         return None if None in answers else True
@@ -750,9 +787,13 @@ class Race(ProcessBound, Answers):
 
     def _parts_at(self, position: int) -> tuple[Part, ...]:
         """Return the parts that the row at a position of the shuffled order belongs to."""
+        return tuple(part for parts in self._by_metric for part in self._own_parts(parts, position))
+
+    def _own_parts(self, parts: list[Part], position: int) -> list[Part]:
+        """Return those of the parts of a metric that the row at a position belongs to."""
         if self.strata is None:
-            return (self._parts[0],)
-        return self._parts[0], self._parts[1 + self.strata.of_row[self._order[position]]]
+            return parts
+        return [parts[0], parts[1 + self.strata.of_row[self._order[position]]]]
 
     def _is_useful(self, ticket: int) -> bool:
         if ticket <= self.pilot_calls:
@@ -803,10 +844,12 @@ class Race(ProcessBound, Answers):
         in_pilot = 2 if cell in self.pilot else 0
         return in_pilot + self._order.run(self._position(ticket)[0])
 
-    def _loss_of(self, ticket: int) -> float:
+    def _loss_of(self, ticket: int, metric: int = 0) -> float:
         """Return the recorded loss of a ticket; a failed call has the worst one."""
-        loss = self._answers[ticket].loss
-        return _WORST_LOSS if loss is None else loss
+        answer = self._answers[ticket]
+        if answer.loss is None:
+            return _WORST_LOSS
+        return answer.others[metric - 1] if metric else answer.loss
 
     def _is_on_file(self, ticket: int) -> bool:
         if ticket <= self.pilot_calls:
@@ -821,11 +864,11 @@ class Race(ProcessBound, Answers):
         loss = self._pilot_losses.get((row, candidate))
         return float(self.side.known[row, candidate]) if loss is None else loss
 
-    def _loss_at(self, position: int, candidate: int) -> float:
+    def _loss_at(self, position: int, candidate: int, metric: int = 0) -> float:
         """Return the loss of a cell of the shuffled table; NaN without an answer."""
         ticket = self._ticket(position, candidate)
         if ticket in self._answers:
-            return self._loss_of(ticket)
+            return self._loss_of(ticket, metric)
         return self._loss_on_file(position, candidate)
 
     def _is_issued(self, ticket: int) -> bool:
@@ -845,7 +888,9 @@ class Race(ProcessBound, Answers):
             )
         return int(ticket)
 
-    def _check_answer(self, ticket: int, loss: Any, cost: float, *, failed: bool) -> Event:
+    def _check_answer(
+        self, ticket: int, loss: Any, cost: float, others: Sequence[Any], *, failed: bool
+    ) -> Event:
         if not self._is_issued(ticket):
             raise FeedbackError(
                 f"Race.record: expected a ticket that has been issued, got {ticket}; request it "
@@ -858,8 +903,24 @@ class Race(ProcessBound, Answers):
                 f"{ticket}, got loss={loss!r} "
                 f"and failed={failed}; rescale the loss, and pass 1 - score if higher is better."
             )
+        if len(others) != (0 if failed else len(self.settings.further)) or not all(
+            isinstance(other, Real) and 0.0 <= float(other) <= 1.0 for other in others
+        ):
+            names = ", ".join(self.settings.metrics[1:]) or "no further metric"
+            raise FeedbackError(
+                f"Race.record: expected losses in [0, 1] of {names} beside the first, got "
+                f"{list(others)} for ticket {ticket}; let tombola gate FILE run the commands, or "
+                "pass others=(...)."
+            )
         spent = _validate.real("Race.record", "cost", cost, least=0)
-        return Event("answer", ticket, None if loss is None else float(loss), spent, bool(failed))
+        return Event(
+            "answer",
+            ticket,
+            None if loss is None else float(loss),
+            spent,
+            bool(failed),
+            tuple(float(other) for other in others),
+        )
 
     def _take(self, event: Event) -> None:
         self._answers[event.ticket] = event
@@ -879,16 +940,20 @@ class Race(ProcessBound, Answers):
     def _count_rows(self) -> None:
         while not (self._awaited or self._decided or self.failed_call):
             row = self._order[self._cursor]
-            parts = self._parts_at(self._cursor)
             needed = self._needed(self._cursor)
-            self._row[needed] = [self._loss_at(self._cursor, a) for a in needed]
-            counting = [part for part in parts if not part.rule.done]
             in_whole = [a for a, active in enumerate(self._parts[0].active) if active]
-            for part in counting:
-                part.count(row, self._row)
+            is_counted = False
+            for metric, (parts, losses) in enumerate(
+                zip(self._by_metric, self._losses, strict=True)
+            ):
+                losses[needed] = [self._loss_at(self._cursor, a, metric) for a in needed]
+                for part in self._own_parts(parts, self._cursor):
+                    if not part.rule.done:
+                        part.count(row, losses)
+                        is_counted = True
             if in_whole:
                 self._wealth_rows.append((in_whole, self.rule.state.current_wealth[in_whole]))
-            self.rows_counted += bool(counting)
+            self.rows_counted += is_counted
             self._cursor += 1
             self._await_row()
 
@@ -924,9 +989,10 @@ def is_same_answer(before: Event, event: Event) -> bool:
     """Return whether two answers to one ticket are the same, up to rounding."""
     if before.loss is None or event.loss is None:
         return before == event
-    same_kind = before._replace(loss=0.0, cost=0.0) == event._replace(loss=0.0, cost=0.0)
+    no_numbers: dict[str, Any] = {"loss": 0.0, "cost": 0.0, "others": ()}
+    same_kind = before._replace(**no_numbers) == event._replace(**no_numbers)
     return same_kind and _validate.same_numbers(
-        (before.loss, before.cost), (event.loss, event.cost)
+        (before.loss, before.cost, *before.others), (event.loss, event.cost, *event.others)
     )
 
 

@@ -315,12 +315,7 @@ class _Driver:
     def _take(self, call: Call, task: "asyncio.Future[Any]") -> None:
         error = task.exception()
         if error is None:
-            default_cost = self.race.settings.default_cost
-            answer = Event(
-                "answer",
-                call.ticket,
-                *loss_and_cost(call, task.result(), self._units, default_cost),
-            )
+            answer = self._answer(call, task.result())
         elif isinstance(error, Exception) and not isinstance(error, OutOfRangeError):
             answer = Event("answer", call.ticket, failed=True)
         else:
@@ -342,6 +337,16 @@ class _Driver:
                 f"{call.candidate} on row {call.row}, with {_reason(error)}; run it by hand to "
                 "see why."
             ) from error
+
+    def _answer(self, call: Call, result: Any) -> Event:
+        """Return the event of a result: a loss, loss and cost, or also further losses."""
+        settings = self.race.settings
+        others: tuple[float, ...] = ()
+        if settings.further:
+            first, own_cost, others = result
+            result = first if own_cost is None else (first, own_cost)
+        loss, cost = loss_and_cost(call, result, self._units, settings.default_cost)
+        return Event("answer", call.ticket, loss, cost, others=others)
 
     def _check_baseline(self, call: Call, error: BaseException | None) -> None:
         """Raise if the first calls of the baseline fail: every candidate would pass."""

@@ -27,7 +27,8 @@ class Call(NamedTuple):
 class Event(NamedTuple):
     """One entry of an event log: a call that was issued, or an answer.
 
-    Only answers have a loss, in [0, 1] (None if the call failed), a cost and `failed`.
+    Only answers have a loss, in [0, 1] (None if the call failed), a cost and `failed`. `others`
+    has the losses by further metrics of a gate, in their order.
     """
 
     kind: Literal["call", "answer"]
@@ -35,6 +36,7 @@ class Event(NamedTuple):
     loss: float | None = None
     cost: float = 0.0
     failed: bool = False
+    others: tuple[float, ...] = ()
 
 
 class EventSink(Protocol):

@@ -9,7 +9,7 @@ import numpy as np
 from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import MAX_LOSS_SHARE
 from tombola.racing.settings import RaceSettings
-from tombola.statements import NO_SECOND_CALL, UNCHECKED, Counts, Reading, Statement
+from tombola.statements import NO_SECOND_CALL, UNCHECKED, Counts, Quantity, Reading, Statement
 
 if TYPE_CHECKING:
     from tombola.racing._race import Race
@@ -125,16 +125,56 @@ class Result(Answers):
 
 def statement_of(race: "Race") -> Statement:
     """Return what a race has established: the answer for the list, by groups, and counts."""
-    statement = race.whole.statement
+    statement = race.whole.statement if not race.settings.further else _of_metrics(race)
     if race.is_unchecked:
         statement = replace(statement, remark=UNCHECKED)
     if race.failed_call is not None:
         # The failed answer is missing, so the evidence before it is no answer.
         statement = replace(statement, verdict="stopped", conclusions=(), standing=None)
         return replace(statement, reason=race.stop_reason, counts=counts_of(race))
+    if race.settings.further:
+        return replace(statement, counts=counts_of(race))
     parts = tuple(replace(result.statement, subject=name) for name, result in race.by_group.items())
     title = "group" if race.strata is None else race.strata.title
     return replace(statement, counts=counts_of(race), parts=parts, parts_title=title)
+
+
+def _of_metrics(race: "Race") -> Statement:
+    """Return what a gate with several metrics claims: that all pass, or which are worse.
+
+    A single metric that passes, while others are open, holds at the level only on its own, and is
+    no claim of the gate (docs/theory/gate.md, Several claims).
+    """
+    statements = []
+    for number, metric in enumerate(race.settings.metrics):
+        for group in (None, *race.by_group):
+            statement = race.result_of(number, group).statement
+            part = f" in {metric}" + (f" on {group}" if group else "")
+            conclusions, questions = (
+                tuple(
+                    replace(claim, subject=(claim.subject[0] + part,), advantage=None)
+                    for claim in claims
+                )
+                for claims in (statement.conclusions, statement.questions)
+            )
+            statements.append(replace(statement, conclusions=conclusions, questions=questions))
+    first = statements[0]
+    verdict = replace(first, parts=tuple(statements[1:])).overall
+    claims = [claim for statement in statements for claim in statement.conclusions]
+    if verdict == "refuted":
+        claims = [claim for claim in claims if claim.relation in ("worse", "not better")]
+    elif verdict not in ("exact", "proved"):
+        claims = []
+    is_exact = all(statement.level == 0.0 for statement in statements if statement.conclusions)
+    return replace(
+        first,
+        verdict=verdict,
+        conclusions=tuple(claims),
+        questions=tuple(claim for statement in statements for claim in statement.questions),
+        level=0.0 if claims and is_exact else race.settings.level,
+        quantity=Quantity("score"),
+        standing=None,
+    )
 
 
 def counts_of(race: "Race") -> Counts:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from inspect import signature
-from typing import Any, Literal, NoReturn, TypedDict, TypeVar
+from typing import Any, Literal, NamedTuple, NoReturn, TypedDict, TypeVar
 
 from tombola import _validate
 from tombola.errors import ParameterError
@@ -36,6 +36,18 @@ _MAX_PILOT = 8
 _PILOT_SHARE = 0.02
 # With `max_cost` alone, random answers end after this many times the calls of a fixed race.
 _CALLS_WITHIN_COST = 10
+
+
+class FurtherMetric(NamedTuple):
+    """A metric of a gate beside the first: its name, allowed loss, direction and range.
+
+    within: in the unit of the metric; 0 asks for a strictly better version.
+    """
+
+    name: str
+    within: float
+    kind: Kind = "losses"
+    range: tuple[float, float] = (0.0, 1.0)
 
 
 class RaceOptions(TypedDict, total=False):
@@ -111,6 +123,8 @@ class RaceSettings:
                     and 0
     unit            the word for the values in texts, such as seconds; default: loss or score
     better          with `baseline`: the others must be strictly better
+    further         with `baseline`: further metrics that each call measures and each candidate must
+                    pass, too. Their claims of "worse" share the level
     """
 
     candidates: tuple[str, ...]
@@ -134,6 +148,7 @@ class RaceSettings:
     range: tuple[float, float] = (0.0, 1.0)
     unit: str = ""
     better: bool = False
+    further: tuple[FurtherMetric, ...] = ()
 
     def __post_init__(self) -> None:
         self._check_unit()
@@ -172,6 +187,28 @@ class RaceSettings:
             object.__setattr__(self, name, value)
         self._check_choices()
         self._check_question()
+        for number in range(1, 1 + len(self.further)):
+            # Units and allowed loss of each metric are checked as those of the first.
+            self.of_metric(number)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the metrics; only a gate has several."""
+        return (self.units.quantity, *(metric.name for metric in self.further))
+
+    @property
+    def further_units(self) -> tuple[Units, ...]:
+        """The units of the further metrics."""
+        return tuple(self.of_metric(1 + number).units for number in range(len(self.further)))
+
+    def of_metric(self, number: int) -> "RaceSettings":
+        """Return the settings as a metric sees them: the first, or a further one from 1."""
+        if number == 0:
+            return self
+        name, within, kind, limits = self.further[number - 1]
+        return replace(
+            self, within=within, better=within == 0, kind=kind, range=limits, unit=name, further=()
+        )
 
     @property
     def units(self) -> Units:
@@ -291,6 +328,26 @@ class RaceSettings:
                 "answers='random' alone, which draws rows",
             ),
             (
+                "further",
+                bool(self.further) and self.baseline is None,
+                "used with baseline",
+                "baseline with the name of the old version",
+            ),
+            (
+                "further",
+                bool(self.further)
+                and self.reading not in ("recorded", "beyond")
+                and self.answers != "fixed",
+                "used with fixed answers",
+                "reading='beyond' or 'recorded'",
+            ),
+            (
+                "further",
+                len(set(self.metrics)) <= len(self.further),
+                "different names",
+                "another name for one of the metrics",
+            ),
+            (
                 "max_call_cost",
                 self.max_call_cost is not None and self.max_cost is None,
                 "given together with max_cost",
@@ -367,8 +424,11 @@ class RaceSettings:
             return self.passes * calls
         return calls if self.max_cost is None else _CALLS_WITHIN_COST * calls
 
-    def rule(self, rows: int, reading: Reading | None = None) -> Elimination:
-        """Return a new elimination rule for a list of `rows` rows, by question and reading."""
+    def rule(self, rows: int, reading: Reading | None = None, *, metrics: int = 1) -> Elimination:
+        """Return a new elimination rule for a list of `rows` rows, by question and reading.
+
+        metrics: number of metrics of a gate, which share the level of claims of "worse".
+        """
         reading = reading or self.first_reading
         if self.answers == "once":
             return self._without_ties(OnceEach, rows)
@@ -376,16 +436,19 @@ class RaceSettings:
             return self._without_ties(partial(WholePasses, passes=self.passes), rows)
         if reading == "expected":
             return self._fresh_rule(rows)
-        return self._rule_of(rows, math.inf if reading == "beyond" else rows, self.level)
+        size = math.inf if reading == "beyond" else rows
+        return self._rule_of(rows, size, self.level, metrics)
 
     def _fresh_rule(self, rows: int) -> Elimination:
         """Return the rule for rows drawn with replacement; its rows are rounds."""
         rounds = self.horizon or self._rounds(rows)
         is_best = self.question == "best" and self.baseline is None and self.top == 1
-        if not is_best or self.within > 0:
-            rule = self._rule_of(rounds, math.inf, self.level)
-        else:
-            rule = self._without_ties(Best, rounds)
+        is_strict = is_best and self.within == 0
+        rule = (
+            self._without_ties(Best, rounds)
+            if is_strict
+            else self._rule_of(rounds, math.inf, self.level)
+        )
         # Calls are limited, not rounds: a limit may be raised.
         rule.never_end()
         return rule
@@ -403,7 +466,7 @@ class RaceSettings:
         strict.excludes_ties = True
         return strict
 
-    def _rule_of(self, rows: int, size: float, level: float) -> Elimination:
+    def _rule_of(self, rows: int, size: float, level: float, metrics: int = 1) -> Elimination:
         common = len(self.candidates), rows, size, level
         within = self.within / self.units.gap(1.0)
         if self.candidate is not None:
@@ -411,18 +474,23 @@ class RaceSettings:
         if self.question == "ranks":
             return Ranks(*common, top=self.top if self.top > 1 else 0)
         if self.baseline is not None:
-            return Gate(*common, baseline=self.candidates.index(self.baseline), margin=within)
+            baseline = self.candidates.index(self.baseline)
+            worse_level = level / metrics
+            return Gate(*common, baseline=baseline, margin=within, worse_level=worse_level)
         if self.top > 1:
             return Top(*common, top=self.top)
         return Within(*common, within=within) if self.within > 0 else Best(*common)
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields by name as JSON data."""
-        return {
+        data = {
             **asdict(self),
             "candidates": list(self.candidates),
             "range": list(self.range),
+            "further": [metric._asdict() for metric in self.further],
         }
+        # Files of races without further metrics stay as they were.
+        return data if self.further else {key: data[key] for key in data if key != "further"}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "RaceSettings":
@@ -431,7 +499,12 @@ class RaceSettings:
         # Files of earlier versions asked for "better" by the absence of a tolerance.
         better = data.get("baseline") is not None and not data.get("within")
         data = {"better": better, **data}
-        return cls(**{**data, "candidates": names, "range": tuple(data["range"])})
+        further = tuple(
+            FurtherMetric(**{**metric, "range": tuple(metric["range"])})
+            for metric in data.get("further", ())
+        )
+        limits = tuple(data["range"])
+        return cls(**{**data, "candidates": names, "range": limits, "further": further})
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

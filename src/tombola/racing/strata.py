@@ -155,21 +155,24 @@ def build_parts(
     strata: Strata | None,
     side: SideInformation | None,
     reading: Reading | None = None,
+    *,
+    metrics: int = 1,
 ) -> list[Part]:
     """Return the rules of a race with their rows: whole list first, then groups.
 
     `rows` is the length of the list, and `side` has all its rows. `reading` is that of the
-    settings, unless a pilot has decided.
+    settings, unless a pilot has decided. `metrics` is the number of metrics of a gate.
     """
     draws_rows = settings.answers != "once" and settings.passes is None
     fresh = (reading or settings.first_reading) == "expected" and draws_rows
     shared = replace(
         settings, level=share_of_level(settings.level, 0 if strata is None else len(strata.names))
     )
-    parts = [Part(shared.rule(rows, reading), slice(None), np.arange(rows), side, fresh=fresh)]
+    whole = shared.rule(rows, reading, metrics=metrics)
+    parts = [Part(whole, slice(None), np.arange(rows), side, fresh=fresh)]
     for members, position in () if strata is None else strata.groups():
         own = None if side is None else side.of_rows(members)
         # A group gets the rounds of the whole list: calls are limited together.
-        rule = shared.rule(rows if fresh else members.size, reading)
+        rule = shared.rule(rows if fresh else members.size, reading, metrics=metrics)
         parts.append(Part(rule, members, position, own, fresh=fresh))
     return parts

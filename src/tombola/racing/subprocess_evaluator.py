@@ -32,8 +32,9 @@ _MAX_LINE_BYTES = 1 << 20
 _LOW_LOSS = 0.1
 # Characters of the reason in a note about failed calls: a path and the message of the system.
 _MAX_REASON_LENGTH = 240
-# The answer of a command: loss in [0, 1] and cost, or the loss alone.
-Answer: TypeAlias = float | tuple[float, float]
+# The answer of a command: loss in [0, 1] and cost, or the loss alone; with several metrics the cost
+# and the losses by the others.
+Answer: TypeAlias = float | tuple[float, float] | tuple[float, float | None, tuple[float, ...]]
 
 
 class _CommandError(TombolaError):
@@ -96,6 +97,7 @@ class SubprocessEvaluator:
     retries   how often a failed command is run again
     shell     whether /bin/sh runs the commands; else they are started directly
     units     the unit of the numbers that commands print, with loss "stdout"
+    further   units of further numbers that they print after the first, before the cost
     """
 
     commands: Mapping[str, str]
@@ -105,6 +107,7 @@ class SubprocessEvaluator:
     retries: int = 0
     shell: bool = False
     units: Units = UNIT_LOSSES
+    further: tuple[Units, ...] = ()
 
     def __post_init__(self) -> None:
         if self.loss not in ("stdout", "exit", "seconds"):
@@ -213,7 +216,7 @@ class SubprocessEvaluator:
             )
         if self.cap is not None:
             return min(1.0, seconds / self.cap), seconds
-        return _parse_output(call, output, self.units)
+        return _parse_output(call, output, (self.units, *self.further))
 
     def hint(self, race: "Race") -> str:
         """Return advice if the cap is so large that it slows the race; else "".
@@ -231,8 +234,9 @@ class SubprocessEvaluator:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data, without `units`, which the settings have."""
-        fields = {name: value for name, value in asdict(self).items() if name != "units"}
+        """Return the fields as JSON data, without units, which the settings have."""
+        own = ("units", "further")
+        fields = {name: value for name, value in asdict(self).items() if name not in own}
         return {**fields, "commands": dict(self.commands)}
 
 
@@ -275,33 +279,52 @@ def _update_quotes(open_quotes: list[str], sign: str, before: str) -> None:
         open_quotes.append(sign)
 
 
-def _parse_output(call: Call, output: str, units: Units) -> Answer:
-    """Return (loss, cost) from the last non-empty line, or the loss if it has no cost."""
+def _parse_output(call: Call, output: str, units: tuple[Units, ...]) -> Answer:
+    """Return the losses of the last non-empty line, and the cost if it has one.
+
+    units: of each number before the cost.
+    """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     words = lines[-1].split() if lines else []
-    try:
-        value, cost = [*map(float, words), *([0.0] if len(words) == 1 else [])]
-    except ValueError:
-        value = math.nan
-        cost = 0.0
-    if not (math.isfinite(value) and 0.0 <= cost < math.inf):
-        raise _CommandError(
-            f"expected a {units.quantity} from {units.low:g} to {units.high:g} in the last line "
-            "of its output, got "
-            f"{lines[-1:]}"
-        )
-    if not units.low <= value <= units.high:
-        # One number does not reveal the true range, so no range is suggested.
-        direction = "--scores " if units.scores else ""
-        scores = "" if units.scores else ", and with --scores if higher is better"
-        raise OutOfRangeError(
-            f"race run: expected a {units.quantity} from {units.low:g} to {units.high:g}, got "
-            f"{truncate(words[0])} for "
-            f"{call.candidate} on row {truncate(call.row)}; start the race with the true range, "
-            f"{direction}--range "
-            f"LOW,HIGH with the smallest and the largest possible {units.quantity}{scores}."
-        )
-    return (units.loss(value), cost) if len(words) == 2 else units.loss(value)
+    numbers: list[float] = []
+    with contextlib.suppress(ValueError):
+        numbers = [float(word) for word in words]
+    values = numbers[: len(units)]
+    costs = numbers[len(units) :]
+    if (
+        len(values) < len(units)
+        or len(costs) > 1
+        or not all(map(math.isfinite, numbers))
+        or not all(cost >= 0.0 for cost in costs)
+    ):
+        names = ", then ".join(_range_text(own, by_name=len(units) > 1) for own in units)
+        raise _CommandError(f"expected {names} in the last line of its output, got {lines[-1:]}")
+    for own, value, word in zip(units, values, words, strict=False):
+        if not own.low <= value <= own.high:
+            raise _out_of_range(call, own, word, by_name=len(units) > 1)
+    losses = [own.loss(value) for own, value in zip(units, values, strict=True)]
+    if len(units) > 1:
+        return losses[0], costs[0] if costs else None, tuple(losses[1:])
+    return (losses[0], costs[0]) if costs else losses[0]
+
+
+def _range_text(units: Units, *, by_name: bool) -> str:
+    """Return what a number may be, such as "a score from 0 to 1", or "accuracy from 0 to 1"."""
+    article = "" if by_name else "a "
+    return f"{article}{units.quantity} from {units.low:g} to {units.high:g}"
+
+
+def _out_of_range(call: Call, units: Units, word: str, *, by_name: bool) -> OutOfRangeError:
+    # One number does not reveal the true range, so no range is suggested.
+    direction = "--scores " if units.scores else ""
+    scores = "" if units.scores else ", and with --scores if higher is better"
+    option = f"--range {units.quantity}=LOW,HIGH" if by_name else f"{direction}--range LOW,HIGH"
+    return OutOfRangeError(
+        f"race run: expected {_range_text(units, by_name=by_name)}, got {truncate(word)} for "
+        f"{call.candidate} on row {truncate(call.row)}; start the race with the true range, "
+        f"{option} with the smallest and the largest possible {units.quantity}"
+        f"{'' if by_name else scores}."
+    )
 
 
 async def _run(words: list[str], limit_seconds: float | None) -> tuple[int, str, str]:

@@ -42,6 +42,8 @@ _ANSWER_FIELDS: dict[str, tuple[type, ...]] = {
     "cost": (float,),
     "failed": (bool,),
 }
+# The further field of a gate with several metrics: the losses by the others.
+_OTHERS = "others"
 # First bytes of every file of SQLite.
 _SQLITE_MAGIC = b"SQLite format 3\0"
 # Settings that may be raised while a race runs.
@@ -492,12 +494,15 @@ class RaceFile(WorkFile[None]):
             self._apply(Event("call", ticket))
         elif (
             kind == "answer"
-            and value.keys() == _ANSWER_FIELDS.keys()
+            and value.keys() - {_OTHERS} == _ANSWER_FIELDS.keys()
             and self._answers.get(ticket) is None
         ):
+            others = value.get(_OTHERS, [])
             if not all(type(value[name]) in types for name, types in _ANSWER_FIELDS.items()):
                 raise ValueError("malformed answer")
-            self._apply(Event("answer", ticket, **value))
+            if not all(type(other) is float for other in others):
+                raise ValueError("malformed losses of further metrics")
+            self._apply(Event("answer", ticket, **{**value, _OTHERS: tuple(others)}))
         else:
             raise ValueError(
                 "unknown kind of event, or a ticket that was issued or answered before"
@@ -525,11 +530,11 @@ class RaceFile(WorkFile[None]):
         return self._race
 
     def _write(self, event: Event) -> None:
-        value = (
-            None
-            if event.kind == "call"
-            else {name: getattr(event, name) for name in _ANSWER_FIELDS}
-        )
+        value: dict[str, Any] | None = None
+        if event.kind == "answer":
+            value = {name: getattr(event, name) for name in _ANSWER_FIELDS}
+            if event.others:
+                value[_OTHERS] = list(event.others)
         self._log.append(event.kind, event.ticket, value)
         self._remember(event)
 

@@ -339,7 +339,9 @@ def export_answers(file: "RaceFile", path: Path) -> int:
     repeats = file.describe().repeats
     types = {"ticket": "int64", "candidate": "string", "row": "string"}
     types |= {"run": "int64"} if repeats else {}
-    types |= {quantity_column(units): "float64", "cost": "float64", "failed": "int8"}
+    further = file.settings.further_units
+    types |= {quantity_column(own): "float64" for own in (units, *further)}
+    types |= {"cost": "float64", "failed": "int8"}
     lines: list[list[Any]] = []
     with file.reading():
         race = file.race
@@ -348,7 +350,13 @@ def export_answers(file: "RaceFile", path: Path) -> int:
                 call = race.call(event.ticket)
                 number = _in_units(event.loss, units)
                 run = [call.run] if repeats else []
-                answer = [number, event.cost, int(event.failed)]
+                others = zip(event.others or [None] * len(further), further, strict=True)
+                answer = [
+                    number,
+                    *(_in_units(loss, own) for loss, own in others),
+                    event.cost,
+                    int(event.failed),
+                ]
                 lines.append([call.ticket, call.candidate, call.row, *run, *answer])
     columns = [list(column) for column in zip(*lines, strict=True)] or [[] for _ in types]
     return write_columns(path, types, lambda: iter([columns]), file.path)

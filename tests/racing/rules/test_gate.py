@@ -27,5 +27,6 @@ def test_gate_decides_at_threshold(d: float) -> None:
     _decide(rule.state, 1, 0, d)
     assert rule.state.decision[1] == 0.0
     again = Gate(candidates=2, rows=1000, population=1000, level=1e-6, baseline=0, margin=0.0)
-    _decide(again.state._replace(threshold=float(rule.state.current_wealth[1])), 1, 0, d)
+    reached = float(rule.state.current_wealth[1])
+    _decide(again.state._replace(threshold=reached, worse_threshold=reached), 1, 0, d)
     assert again.state.decision[1] == d

@@ -24,8 +24,10 @@ class Gate(Elimination):
     """Rule that compares each candidate with a baseline; `decisions` has the answers.
 
     `baseline` is the number of a candidate; other parameters as in `Elimination`. A margin of 0
-    asks "better than the baseline"; above 0, "not worse by more than the margin", in mean loss. Own
-    fields of the state, beside `margin` and `baseline`:
+    asks "better than the baseline"; above 0, "not worse by more than the margin", in mean loss.
+    `worse_level`: probability of a wrong negation; None: `level`. It is smaller where a gate has
+    several metrics, of which any may be called worse. Own fields of the state, beside `margin`,
+    `baseline` and `worse_threshold`:
 
     decision          (k,) 1 statement proved, -1 refuted, 0 open; decided candidates are dropped
     total_advantage   (k,) total loss of the baseline minus that of the candidate
@@ -41,9 +43,11 @@ class Gate(Elimination):
         level: float,
         baseline: int,
         margin: float,
+        worse_level: float | None = None,
     ) -> None:
         self.baseline = baseline
         self.margin = margin
+        self.worse_level = level if worse_level is None else worse_level
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
@@ -54,6 +58,7 @@ class Gate(Elimination):
             threshold=threshold,
             margin=self.margin,
             baseline=float(self.baseline),
+            worse_threshold=(k - 1) / self.worse_level,
             decision=np.zeros(k),
             total_advantage=np.zeros(k),
         )
@@ -170,8 +175,9 @@ def _decide(state: Any, c: int, base: int, d: float) -> None:
         # The whole list is known: compare the totals.
         state.decision[c] = 1.0 if holds_on_list(lead + d, state.margin, state.population) else -1.0
         state.current_wealth[c] = math.inf
-    elif pro >= state.threshold or contra >= state.threshold:
-        state.decision[c] = 1.0 if pro >= contra else -1.0
+    elif pro >= state.threshold or contra >= state.worse_threshold:
+        is_proved = pro / state.threshold >= contra / state.worse_threshold
+        state.decision[c] = 1.0 if is_proved else -1.0
 
 
 def _drop_decided(state: Any, base: int) -> None:
