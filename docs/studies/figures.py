@@ -165,19 +165,30 @@ def worst_regrets():
 
 
 def ratio():
-    """Plot the minimax regret in random order divided by that on i.i.d. rows."""
-    horizons = [2, 4, 8, 16, 32, 64]
-    rows = np.eye(2)
-    ratios = [minimax(T, rows=rows).value / iid_minimax(T, rows=rows) for T in horizons]
-    figure, axes = plt.subplots(figsize=(7, 3.0))
-    axes.plot(horizons, ratios, color=BLUE, lw=2, marker="o")
+    """Plot the minimax regret in random order divided by that on i.i.d. rows, for four games."""
+    one_loses = np.eye(2)  # the hardest rows with two actions and full information
+    games = (
+        ("2 actions, full information", 2, "full", [2, 4, 8, 16, 32, 64], one_loses, [48], BLUE),
+        ("2 actions, bandit feedback", 2, "bandit", [2, 4, 6, 8], None, [12], RED),
+        ("3 actions, full information", 3, "full", [2, 3, 4, 5, 6], None, [6, 8], GREEN),
+        ("3 actions, bandit feedback", 3, "bandit", [2, 3, 4, 5], None, [6, 8], INK),
+    )
+    figure, axes = plt.subplots(figsize=(7, 3.4))
+    for name, k, feedback, horizons, rows, grids, color in games:
+        ratios = []
+        for T in horizons:
+            value = minimax(T, k, feedback=feedback, rows=rows).value
+            laws = [iid_minimax(T, k, feedback=feedback, rows=rows, grid=grid) for grid in grids]
+            ratios.append(value / max(laws))
+        axes.plot(horizons, ratios, color=color, lw=2, marker="o", label=name)
+    axes.legend(frameon=False, loc="lower right")
     axes.axhline(1.0, color=INK, lw=1, ls=":")
     axes.set_xscale("log", base=2)
-    axes.set_xticks(horizons, [str(T) for T in horizons])
+    axes.set_xticks([2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
     axes.set(
         xlabel="rows, T",
         ylabel="random order / i.i.d.",
-        title="Minimax regret: the price of a list instead of a law (two actions)",
+        title="Minimax regret: the price of a list instead of a law",
         ylim=(0.95, 1.6),
     )
     return figure
