@@ -47,7 +47,10 @@ def test_summary_of_clear_table() -> None:
         "Best action in this table (exact): 0, mean loss 0.08333; next: 1, +0.8333. Learners are "
         "for new lists."
     )
-    assert summary.advice.startswith("Advice for a new list like this one: use FollowTheLeader: ")
+    assert summary.advice.startswith(
+        "Advice for a new list like this one, where the outcomes of all actions of a row are seen "
+        "(full feedback): use FollowTheLeader: "
+    )
     assert "less total loss than Uniform" in summary.advice
     assert "less total loss than a random fixed action, and" in summary.gain
     assert summary.command.startswith(

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tombola.cli import help as help_module
 from tombola.cli.app import app
+from tombola.errors import ParameterError
 
 GROUP = get_command(app)
 TOP = {name: command for name, command in GROUP.commands.items() if not command.hidden}  # type: ignore[attr-defined]
@@ -81,3 +82,26 @@ def test_no_command_prints_the_help(words: tuple[str, ...]) -> None:
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("Help on one of them: tombola")
     assert not done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "rank t.csv --score",
+            "rank: expected an option of this command, got --score; write --scores",
+        ),
+        ("race start t.csv --sheet A", "race start: expected an option.*such as FILE::SHEET"),
+        ("race start t.csv --file a.race", "race start: expected --candidates, got none"),
+        ("race plan", "race plan: expected TABLE, got none"),
+        ("gate a b --looks one", "gate: invalid value for '--looks': 'one' is not one of"),
+        ("rnak t.csv", "command: expected a command, got 'rnak'; write rank"),
+        ("race foo", "race: expected a command, got 'foo'; write plan or start"),
+        ("race --foo", "race: expected an option .*, got --foo; tombola race --help lists"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_one_sentence(words: str, message: str) -> None:
+    done = CliRunner().invoke(app, words.split(), prog_name="tombola")
+    assert isinstance(done.exception, ParameterError)
+    assert re.match(message, str(done.exception)), str(done.exception)
+    assert done.output == ""

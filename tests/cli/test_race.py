@@ -127,7 +127,8 @@ def test_next_again(command: Command) -> None:
     first = command("next", "r")[1]
     assert first.count("ticket") == 3
     assert first in command("next", "r", "--again")[1]
-    assert command("next", "r", "--again", "--count", "-1")[0] == 2
+    with pytest.raises(TombolaError, match="invalid value for '--count'"):
+        command("next", "r", "--again", "--count", "-1")
     assert command("record", "r", "1", "--failed")[1].startswith("1 recorded")
     assert "1 failed" in command("status", "r")[1]
 
@@ -474,6 +475,17 @@ def test_start_with_known_answers(command: Command, tmp_path: Path) -> None:
     calls = issued(command, "--count", "200")
     assert len(calls) == 61
     assert [call.id for call in calls if call.action == "low"] == [ROWS[-1]]
+
+
+def test_a_pattern_names_the_candidates_of_a_table_on_file(
+    command: Command, tmp_path: Path
+) -> None:
+    lines = "".join(f"{row},0,\n" for row in ROWS)
+    (tmp_path / "known.csv").write_text("id,prompt A,prompt B\n" + lines)
+    start = ("start", "rows.txt", "--losses", "--file", "p", "--known", "known.csv")
+    assert "Candidates: prompt A, prompt B." in command(*start, "--candidates", "prompt*")[1]
+    with pytest.raises(TombolaError, match="at least two names"):
+        command(*start[:4], "q", *start[5:], "--candidates", "gpt*")
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_read_outcomes(read: Read) -> None:
     ("text", "unit", "words"),
     [
         ("ticket\n1\n", None, "expected one column with outcomes"),
-        ("loss\n1\n", None, "expected one column called"),
+        ("loss\n1\n", None, "expected a column ticket, or"),
         ("ticket,loss,score\n1,1,0\n", None, "expected one column with outcomes"),
         *(
             (f"ticket,loss\n{cell},1\n", None, "line 2: expected the number of a ticket")

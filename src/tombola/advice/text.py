@@ -134,7 +134,17 @@ def _advice_text(report: "CompareReport") -> str:
     elif advice.lead is not None:
         lead = f": {_difference(advice.lead, f'than {advice.next}', report.units, -1.0)}"
     reason = f"; {advice.reason}" if advice.reason and not advice.tied else ""
-    return f"Advice for a new list like this one: {first}use {advice.learner}{tied}{lead}{reason}."
+    advised = f"{first}use {advice.learner}{tied}{lead}{reason}"
+    return f"Advice for a new list like this one{_feedback_text(report)}: {advised}."
+
+
+def _feedback_text(report: "CompareReport") -> str:
+    """Return what the learners see of a row, the question that the advice answers."""
+    seen = {
+        "bandit": "one action per row, and only its outcome is seen (bandit feedback)",
+        "full": "the outcomes of all actions of a row are seen (full feedback)",
+    }
+    return f", where {seen[report.feedback]}" if report.feedback in seen else ""
 
 
 def _routing_advice(report: "CompareReport") -> str:

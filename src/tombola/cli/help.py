@@ -1,14 +1,26 @@
-"""Help texts: options in panels, the most used ones by --help and all by --help-all."""
+"""Help texts: options in panels, the most used ones by --help and all by --help-all.
 
+Also the messages for options and commands that do not exist.
+"""
+
+import difflib
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from tombola._formatting import offered_flags
+from tombola.errors import ParameterError
+
+# Typer has the classes of its parser in another place from one version to the next.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+_MissingParameter: Any = next(
+    kind for kind in typer.BadParameter.__subclasses__() if kind.__name__ == "MissingParameter"
+)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -59,7 +71,8 @@ class HelpCommand(TyperCommand):
             ctx.meta["help_all"] = True
             typer.echo(self.get_help(ctx))
             ctx.exit()
-        return super().parse_args(ctx, args)
+        with _one_sentence(self, ctx):
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; questions offer only options that it has."""
@@ -110,7 +123,20 @@ class HelpGroup(TyperGroup):
         if not args and not ctx.resilient_parsing:
             typer.echo(self.get_help(ctx), err=True)
             ctx.exit(2)
-        return super().parse_args(ctx, args)
+        with _one_sentence(self, ctx):
+            return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that `args` names; ParameterError if there is none."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            names = self.list_commands(ctx)
+            close = difflib.get_close_matches(args[0], names, 1)
+            raise ParameterError(
+                f"{_owner(ctx)}: expected a command, got {args[0]!r}; write "
+                f"{' or '.join(close or names)}."
+            )
+        with _one_sentence(self, ctx):
+            return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write usage, purpose, and the commands by panel."""
@@ -138,6 +164,44 @@ class App(typer.Typer):
     def command(self, name: str | None = None, **settings: Any) -> Callable[[_Function], _Function]:
         """Return the decorator that registers a command, as Typer does."""
         return super().command(name, cls=HelpCommand, **settings)
+
+
+@contextmanager
+def _one_sentence(command: Any, ctx: Any) -> Iterator[None]:
+    """Replace a usage error of the parser by a ParameterError, which prints one sentence."""
+    try:
+        yield
+    except _UsageError as error:
+        all_options = f"{ctx.command_path} --help{'' if _is_group(command) else '-all'}"
+        advice = f"{all_options} lists its options"
+        owner = _owner(ctx)
+        wrong = getattr(error, "option_name", None)
+        parameter = getattr(error, "param", None)
+        if wrong is not None:
+            flags = [flag for param in command.get_params(ctx) for flag in param.opts]
+            close = difflib.get_close_matches(wrong, flags, 1, cutoff=0.75)
+            if wrong == "--sheet":
+                advice = "write the sheet behind the file, such as FILE::SHEET"
+            elif close:
+                advice = f"write {close[0]}, or see {all_options}"
+            raise ParameterError(
+                f"{owner}: expected an option of this command, got {wrong}; {advice}."
+            ) from None
+        if isinstance(error, _MissingParameter) and parameter is not None:
+            is_argument = isinstance(parameter, TyperArgument)
+            name = _argument(parameter) if is_argument else f"--{_name(parameter)}"
+            raise ParameterError(f"{owner}: expected {name}, got none; {advice}.") from None
+        text = error.format_message().rstrip(".").replace("Value error, ", "")
+        raise ParameterError(f"{owner}: {text[:1].lower()}{text[1:]}; {advice}.") from None
+
+
+def _owner(ctx: Any) -> str:
+    """Return the name of a command for the start of a message, such as "race start"."""
+    return str(ctx.command_path).removeprefix("tombola ").replace("tombola", "command")
+
+
+def _is_group(command: Any) -> bool:
+    return isinstance(command, TyperGroup)
 
 
 def _common(ctx: Any) -> list[str]:

@@ -202,7 +202,11 @@ def start(
     settings: MakeSettings,
     rows: _RowsFile,
     candidates: Annotated[
-        str, typer.Option(help="Names, comma-separated; quote a name that has a comma.")
+        str,
+        typer.Option(
+            help="Names, comma-separated; quote a name that has a comma. A pattern such as "
+            "'gpt*' stands for columns of --known."
+        ),
     ],
     file: _NewFile,
     column: _Column = "",
@@ -226,6 +230,8 @@ def start(
     left_out = parse_names(ignore_rows)
     row_list = read_row_list(rows, column or None, None, left_out)
     known_table = None if known is None else KnownTable(known, names, column, left_out)
+    if known_table is not None:
+        names = list(known_table.candidates)
     race_settings = settings(names, None if known_table is None else known_table.kind)
     side, strata = _side_of_list(row_list, race_settings, known_table, history, column, by)
     with RaceFile.start(
@@ -809,8 +815,8 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
         )
         bet, ended, change = words
         show(
-            f"wealth: evidence {bet} a candidate; it is {ended} at {reached}, or when the rows "
-            f"left cannot {change}."
+            f"evidence: {bet} a candidate; it is {ended} at {reached}, or when the rows left "
+            f"cannot {change}."
         )
     if race.strata is not None:
         headings = (
@@ -848,19 +854,19 @@ def _show_standings(facts: dict[str, Any], settings: "RaceSettings") -> None:
         if settings.question == "ranks":
             rows.append((rank_text(standing["ranks"]) if standing["ranks"] else "–", *cells))
             continue
-        wealth = (
+        evidence = (
             standing["wealth"]
             if isinstance(standing["wealth"], str | None)
             else f"{standing['wealth']:,.4g}"
         )
         dropped = "–" if standing["active"] else f"{standing['drop_row']:,}"
-        rows.append((*cells, dropped, standing["against"] or "–", wealth or "–"))
+        rows.append((*cells, dropped, standing["against"] or "–", evidence or "–"))
     if settings.question == "ranks":
         show_cells(("ranks", "candidate", mean, "rows"), rows, right=(0, 2, 3))
     else:
         ended = "decided after" if settings.baseline else "dropped after"
         show_cells(
-            ("candidate", mean, "rows", ended, "against", "wealth"), rows, right=(1, 2, 3, 5)
+            ("candidate", mean, "rows", ended, "against", "evidence"), rows, right=(1, 2, 3, 5)
         )
 
 

@@ -384,7 +384,7 @@ def audit_with_judge(
         len(oracle.ids),
         level,
         name,
-        tuple(None if rows is None else max(rows, count) for rows in expected),
+        tuple(None if rows is None or rows <= count else rows for rows in expected),
         notes=tuple(notes),
         batches=_pieces(columns, count) if planned is None else (),
         judge=tuple(summaries),

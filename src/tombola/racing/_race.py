@@ -780,6 +780,10 @@ class Race(ProcessBound, Answers):
             f"{self.rule.rows_seen} of {len(self.rows)} rows, {self.settings.kind}, {state})"
         )
 
+    def __str__(self) -> str:
+        """Return the verdict, as the command line prints it."""
+        return self.verdict
+
     def _repr_html_(self) -> str:
         from tombola.racing.report import race_html
 

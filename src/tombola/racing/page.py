@@ -217,16 +217,13 @@ def wealth_chart(report: "RaceReport") -> Chart:
     is_gate = race.settings.baseline is not None
     ended = "decided" if is_gate else "dropped"
     bet = "for or against" if is_gate else "against"
-    words = (
-        f"Wealth of the bet {bet} each candidate{which}; at the dashed line the candidate "
-        f"is {ended}"
-    )
+    words = f"Evidence {bet} each candidate{which}; at the dashed line the candidate is {ended}"
     ends: Floats = np.array([1.0, float(max(race.rows_counted, 2))])
     line = Line(ended, ends, np.full(2, threshold))
     return Chart(
-        "Wealth over rows",
+        "Evidence over rows",
         "rows",
-        "wealth",
+        "evidence (wealth of a bet)",
         tuple(bands),
         (line,),
         log_x=False,

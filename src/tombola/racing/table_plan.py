@@ -77,7 +77,9 @@ class TablePlan(Result):
             blocks.append(
                 f"{count} on file cost no call; the column of all counts them in the whole table."
             )
-        return [*blocks, *(note_line(note) for note in self.notes[1:])]
+        # The first line has the candidates already.
+        notes = [note for note in self.notes[1:] if not note.startswith("a wide table: ")]
+        return [*blocks, *map(note_line, notes)]
 
     def _calls(self) -> Cells:
         """Return the table of calls: the whole table, then a line per level."""
@@ -226,9 +228,15 @@ def _percent(share: float) -> str:
 def _answers(entry: Plan) -> str:
     """Return the most frequent answers as text."""
     count = len(entry.outcomes)
+    settings = entry.settings
+    # More names than asked for: the race could not tell them apart.
+    is_best = settings.question == "best" and settings.baseline is None
+    joints = [
+        " or " if is_best and len(names) > settings.top else ", " for names, _ in entry.answers
+    ]
     texts = [
-        f"{', '.join(names) or 'none'} ({_percent(times / count)} of shuffles)"
-        for names, times in entry.answers
+        f"{joint.join(names) or 'none'} ({_percent(times / count)} of shuffles)"
+        for joint, (names, times) in zip(joints, entry.answers, strict=True)
     ]
     more = f"; and {len(texts) - _MAX_ANSWERS} others" if len(texts) > _MAX_ANSWERS else ""
     return "; ".join(texts[:_MAX_ANSWERS]) + more

@@ -546,7 +546,7 @@ class Ranking(Result):
                 rank_text(one.ranks[a]),
                 self.names[a],
                 f"{self.value(float(self.means[a])):.4g}",
-                "{:.4g} to {:.4g}".format(*self.interval(a, one.name)),
+                _interval_text(*self.interval(a, one.name)),
             )
             for a in self.order()
         ]
@@ -605,6 +605,11 @@ class Ranking(Result):
                 f"write for example {self.names[0]!r}."
             )
         return self.names.index(candidate)
+
+
+def _interval_text(low: float, high: float) -> str:
+    """Return an interval as text; a mean that is known needs no interval."""
+    return "exact" if low == high else f"{low:.4g} to {high:.4g}"
 
 
 def noise_blocks(noise: RunNoise, names: Sequence[str], order: Sequence[int]) -> list[Block]:

@@ -13,7 +13,7 @@ from tombola.racing.settings import RaceSettings
 from tombola.tables.cells import id_place, read_cells, without_summary_line
 from tombola.tables.columns import MISSING
 from tombola.tables.formats.delimited import CellTable
-from tombola.tables.names import is_group_name, is_id_name, without_kind_word
+from tombola.tables.names import is_group_name, is_id_name, matching, without_kind_word
 from tombola.tables.options import table_header
 from tombola.tables.unit_checks import parse_loss
 from tombola.units import UNIT_LOSSES, Kind, Units
@@ -22,7 +22,8 @@ from tombola.units import UNIT_LOSSES, Kind, Units
 class KnownTable:
     """Answers on file, the table of --known, read once.
 
-    candidates: those of the race; columns of others are not used.
+    candidates: those of the race, in the attribute with the columns that each pattern such as
+        `prompt*` stands for; columns of others are not used.
     column: the option --id, "" if it was left out.
     """
 
@@ -44,7 +45,12 @@ class KnownTable:
         self._ignore_rows = ("none",) if stated else ()
         self.table = table
         self._column = column
-        names = set(candidates)
+        self.candidates = tuple(
+            name
+            for candidate in candidates
+            for name in ("*" in candidate and matching(table.names, candidate)) or [candidate]
+        )
+        names = {*self.candidates}
         self._used = tuple(
             name for name in self.table.names if name in names or without_kind_word(name) in names
         )

@@ -193,6 +193,12 @@ class _Places:
         if "ticket" in header:
             self.ticket = self.key = _column(table, header, ("ticket",), advice)
         else:
+            if not {*ids} & {*header}:
+                raise TableError(
+                    f"{table.source}: expected a column ticket, or {about.id_column or 'id'} with "
+                    f"the ids of the list, got the columns {join_names(table.names, limit=20)}; "
+                    "add one of them, or give its column that name."
+                )
             self.key = _column(table, header, ids, advice)
         self.action = header.index(about.action_word) if about.action_word in header else None
         # A list may have a column run of its own.
