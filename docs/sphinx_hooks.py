@@ -16,6 +16,7 @@ from sphinx.util import logging
 
 import tombola
 from tombola.paper.errata.base import SEVERITY_LABELS
+from tombola.report.formulas import typeset
 
 KERNELS = ["init", "act", "mix", "observe", "needs_plan", "plan"]
 FILLED = ("reference/", "errata", "commands", "reproduce")
@@ -35,6 +36,7 @@ def fill(app, page, source):
             undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
         space.filters["safe_cell"] = safe_cell
+        space.filters["formula_cell"] = formula_cell
         source[0] = space.from_string(source[0]).render(
             names=names,
             module=module,
@@ -208,6 +210,12 @@ def number(value):
 def safe_cell(text):
     """Escape a text for a cell of a Markdown table."""
     return re.sub(r"([\\`*_{}\[\]<>#|^~$])", r"\\\1", text)
+
+
+def formula_cell(text):
+    """Return a text with its formulas as MathML for a cell of a Markdown table."""
+    # A bar would end the cell, also inside of a formula.
+    return typeset(text, plain=safe_cell).replace("|", "&#124;").replace("\\&#124;", "&#124;")
 
 
 def protect(app, what, name, value, options, lines):

@@ -11,7 +11,7 @@ from tombola.cli import race, session
 from tombola.errors import ParameterError
 from tombola.learners.spec import has_bound
 from tombola.paper.base import Claim
-from tombola.paper.citations import _COMMANDS, PAPER_ENTRY, SOFTWARE_ENTRY
+from tombola.paper.citations import _COMMANDS, PAPER_ENTRY, SOFTWARE_ENTRY, Citation
 from tombola.paper.errata import ERRATA
 from tombola.paper.registry import CLAIMS
 
@@ -100,6 +100,14 @@ def test_every_erratum_is_cited_with_its_text() -> None:
         assert erratum.printed.rstrip(".") in theorem
         assert erratum.correct in theorem
     assert cite("errata").theorems[-1].endswith(f": {', '.join(map(str, numbers))}")
+
+
+def test_page_of_a_citation_has_formulas_as_mathml() -> None:
+    page = cite("erratum 10")._repr_html_()
+    assert "Correct: ≤ 17.08 <math><msqrt><mrow><mi>T</mi>" in page
+    assert "<pre>@inproceedings" in page
+    assert "<math>" not in str(cite("erratum 10"))
+    assert "T &lt; 5" in Citation("", ("T < 5",), ())._repr_html_()
 
 
 def test_unknown_erratum_raises() -> None:

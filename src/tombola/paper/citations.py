@@ -114,6 +114,14 @@ class Citation(NamedTuple):
         """Return the text to read: a prompt and a notebook print it."""
         return str(self)
 
+    def _repr_html_(self) -> str:
+        """Return the text with formulas as MathML; a notebook shows it."""
+        from tombola.report.formulas import escape, typeset
+
+        theorems = "".join(f"<p>{typeset(theorem)}.</p>" for theorem in self.theorems)
+        title = f"<p><strong>{escape(self.name)}</strong></p>" if self.name else ""
+        return f"{title}{theorems}<pre>{escape(chr(10).join(self.entries))}</pre>"
+
     def __str__(self) -> str:
         lines = (
             [f"{self.name}: {self.theorems[0]}.", *(f"{theorem}." for theorem in self.theorems[1:])]

@@ -7,6 +7,7 @@ other text stays text. A screen reader reads both.
 
 import html
 import re
+from collections.abc import Callable
 
 from markupsafe import Markup
 
@@ -20,13 +21,21 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _OPENING = {closing: opening for opening, closing in _CLOSING.items()}
 
 
-def typeset(text: str) -> Markup:
+def escape(text: str) -> str:
+    """Return plain text as HTML."""
+    return html.escape(text, quote=False)
+
+
+def typeset(text: str, plain: Callable[[str], str] = escape) -> Markup:
     """Return a text as HTML, with MathML for powers, indices and roots.
+
+    plain: writes the parts between formulas; for a page in Markdown it escapes that, too.
 
     >>> typeset("4√T < 2^i")
     Markup('4<math><msqrt><mi>T</mi></msqrt></math> &lt; <math><msup><mn>2</mn><mi>i</mi></msup></math>')
     """
-    return Markup("".join(_html(part) for part in _parse(text)))
+    parts = (plain(part) if isinstance(part, str) else _formula(part) for part in _parse(text))
+    return Markup("".join(parts))
 
 
 def _parse(text: str) -> "list[str | tuple[str, ...]]":
@@ -90,9 +99,7 @@ def _base(plain: str) -> str:
     return match.group() if match else ""
 
 
-def _html(part: "str | tuple[str, ...]") -> str:
-    if isinstance(part, str):
-        return html.escape(part, quote=False)
+def _formula(part: tuple[str, ...]) -> str:
     return f"<math>{_node(part)}</math>"
 
 
@@ -113,7 +120,7 @@ def _row(text: str) -> str:
 
 
 def _token(token: str) -> str:
-    text = html.escape(token, quote=False)
+    text = escape(token)
     if token[0].isdigit():
         return f"<mn>{text}</mn>"
     if not token[0].isalpha():
