@@ -38,6 +38,12 @@ VERDICTS: tuple[Verdict, ...] = (
     "exact", "proved", "refuted", "undecided", "stopped", "running",
 )  # fmt: skip
 READINGS: tuple[Reading, ...] = ("recorded", "expected", "beyond")
+# What a result is about, in short, where the number of rows stands elsewhere.
+SCOPES: dict[Reading, str] = {
+    "recorded": "on the answers recorded here",
+    "expected": "in expectation over repeated answers, on these rows",
+    "beyond": "for rows like these",
+}
 
 # Conditions of a claim, each a clause after the confidence.
 RANDOM_PART = "if the rows answered are a random part of the list"

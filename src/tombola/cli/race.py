@@ -35,6 +35,7 @@ from tombola.cli.options import (
     PageOrData,
     Question,
     RankOf,
+    ReadingOption,
     ReissueAfter,
     Seeds,
     Token,
@@ -147,6 +148,7 @@ def plan_(
     question: Question = "best",
     rank_of: RankOf = "",
     by: By = "",
+    reading: ReadingOption = None,
     max_cost: MaxCost = None,
     max_call_cost: Annotated[
         float | None,
@@ -183,6 +185,7 @@ def plan_(
         question=question,
         candidate=rank_of or None,
         by=by,
+        reading=reading,
         max_cost=max_cost,
         max_call_cost=max_call_cost,
         shuffles=shuffles,

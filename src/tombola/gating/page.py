@@ -5,10 +5,11 @@ from datetime import datetime
 from typing import Any
 
 from tombola import __version__
-from tombola.gating.result import SCOPES, Comparison, GateResult, rows_text
+from tombola.gating.result import Comparison, GateResult, rows_text
 from tombola.gating.summary import short_commit
 from tombola.report.components import Answer
 from tombola.report.page import render
+from tombola.statements import SCOPES
 
 # Rows that got worse, and that got better, in each table; the JSON has more.
 _MAX_ROWS = 10

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tombola._formatting import HtmlTable, html_block, join_names, plural, short_repr, truncate
-from tombola.statements import Conclusion, Counts, Quantity, Reading, Relation, Statement
+from tombola.statements import SCOPES, Conclusion, Counts, Quantity, Reading, Relation, Statement
 from tombola.units import Units
 
 if TYPE_CHECKING:
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 Verdict = Literal["proved", "refuted", "undecided"]
 # Words that a gate prints for the verdicts of JSON.
 TAGS: dict[Verdict, str] = {"proved": "PASSED", "refuted": "WORSE", "undecided": "UNDECIDED"}
-# The words that say what a difference is about.
-SCOPES: dict[Reading, str] = {
-    "recorded": "on the answers recorded here",
-    "expected": "in expectation over repeated answers, on these rows",
-    "beyond": "for rows like these",
-}
 # Note on two versions that do not differ anywhere.
 SAME_SCORES = "the same scores everywhere can also mean that one version ran twice"
 # Letters of a subject that a sentence shows, and of the name of its version at least.

@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 from tombola import __version__
 from tombola._formatting import escape_control, join_names
-from tombola.gating.result import SCOPES, Comparison, DifferingRow, GateResult
+from tombola.gating.result import Comparison, DifferingRow, GateResult
+from tombola.statements import SCOPES
 
 _SIGNS = {"PASSED": "✅", "WORSE": "❌", "NOT BETTER": "❌", "UNDECIDED": "⚠️"}
 # The verdicts in the order of a comment: what needs a reader comes first.

@@ -23,7 +23,7 @@ from tombola.racing.settings import RaceSettings
 from tombola.racing.side_information import SideInformation
 from tombola.racing.strata import Part, Strata, build_parts
 from tombola.rng import RngStreams, repetition_seeds
-from tombola.statements import rank_text
+from tombola.statements import Reading, rank_text
 
 # Quantiles at the ends of `Plan.calls_range`: 90 % of the simulated races are in between.
 _RANGE_QUANTILES = (0.05, 0.95)
@@ -188,6 +188,7 @@ def plan(
     strata: Iterable[Any] | None = None,
     runs: Floats | None = None,
     better: bool = False,
+    reading: Reading | None = None,
 ) -> list[Plan]:
     """Simulate races on a finished table: one `Plan` per level, in their order.
 
@@ -205,8 +206,9 @@ def plan(
               None: no cell
     history, strata   as in `Race`
     runs      losses of several answers to each cell, shape (runs, rows, k), NaN where there are
-              fewer. Races then have random answers: every call draws one of them, and the question
-              is about expected answers. None: the table has the answers
+              fewer. Every call draws one of them. None: the table has the answers
+    reading   what the question is about: "recorded", the default without runs; "expected", the
+              default with runs, which it needs; "beyond", each row once
 
     >>> pool = Pool(np.random.default_rng(0).random((400, 3)) * [0.2, 1, 1], actions=["a", "b", "c"])
     >>> [one] = plan(pool, seed=1, shuffles=20)
@@ -214,6 +216,15 @@ def plan(
     ([(('a',), 20)], 0.0, True)
     """
     count = _validate.integer("plan", "shuffles", shuffles, least=1)
+    chosen = reading or ("recorded" if runs is None else "expected")
+    if (chosen == "expected" and runs is None) or (chosen == "recorded" and runs is not None):
+        expected = "several runs" if runs is None else "one answer"
+        got = "one" if runs is None else "several"
+        raise ParameterError(
+            f"plan: expected a table with {expected} of each row for "
+            f"{option_text('reading', chosen)}, got {got}; leave it out, or write "
+            f"{option_text('reading', 'beyond')}."
+        )
     asked = RaceSettings(
         pool.actions,
         0,
@@ -224,7 +235,8 @@ def plan(
         candidate=candidate,
         max_cost=max_cost,
         max_call_cost=max_call_cost,
-        answers="fixed" if runs is None else "random",
+        reading=chosen,
+        answers="random" if chosen == "expected" else "fixed",
         better=better,
     )
     groups = (
@@ -251,7 +263,7 @@ def plan(
     for settings in (replace(asked, level=level) for level in levels):
         pieces = [(settings, job, order) for order in orders]
         outcomes = parallel_map(
-            _simulate if runs is None else _simulate_fresh,
+            _simulate_fresh if chosen == "expected" else _simulate,
             pieces,
             workers=workers,
             label=f"races at level {settings.level:g}",
@@ -320,6 +332,12 @@ def _side_of(pool: Pool, known: Any, history: Any) -> SideInformation | None:
 
 def _simulate(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
     order = draw_order("random", len(job.table), RngStreams(seed).order())
+    means = job.table
+    if job.runs is not None:
+        rng = np.random.default_rng(seed)
+        job = job._replace(
+            table=np.stack([_drawn(job.runs, row, rng) for row in range(len(means))])
+        )
     parts = _play_parts(settings, job, order)
     used = np.zeros(job.table.shape, bool)
     for part in parts:
@@ -338,8 +356,7 @@ def _simulate(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
             parts = _play_parts(settings, job, order[:counted])
             used = used[:counted]
     answers = tuple(
-        _answer(settings, part.rule, job.table[part.members].sum(axis=0, dtype=float))
-        for part in parts
+        _answer(settings, part.rule, means[part.members].sum(axis=0, dtype=float)) for part in parts
     )
     return _SimulatedRace(calls, int(np.count_nonzero(used.any(axis=1))), cost, answers)
 
@@ -348,9 +365,6 @@ def _simulate_fresh(settings: RaceSettings, job: _Job, seed: Seed) -> _Simulated
     """Simulate a race on random answers: a row with replacement, and one of its runs."""
     assert job.runs is not None
     rows, k = job.runs.shape[1:]
-    counts = (~np.isnan(job.runs)).sum(axis=0)
-    # Runs that exist come first in each cell.
-    packed = np.take_along_axis(job.runs, np.argsort(np.isnan(job.runs), axis=0), axis=0)
     side = job.side or SideInformation(np.full((rows, k), np.nan), np.zeros((rows, 0)))
     rng = np.random.default_rng(seed)
     calls = 0
@@ -371,7 +385,7 @@ def _simulate_fresh(settings: RaceSettings, job: _Job, seed: Seed) -> _Simulated
             calls += len(asked)
             rounds += bool(own)
             cost += spent
-            losses = packed[(rng.random(k) * counts[row]).astype(int), row, np.arange(k)]
+            losses = _drawn(job.runs, row, rng)
             for part in own:
                 part.count(row, losses)
     means = np.nanmean(job.runs, axis=0)
@@ -381,6 +395,17 @@ def _simulate_fresh(settings: RaceSettings, job: _Job, seed: Seed) -> _Simulated
         for part in parts
     )
     return _SimulatedRace(calls, rounds, cost, answers)
+
+
+def _drawn(runs: Floats, row: int, rng: np.random.Generator) -> Floats:
+    """Return one of the runs of every candidate on a row."""
+    answers = runs[:, row]
+    known = ~np.isnan(answers)
+    place = (rng.random(answers.shape[1]) * known.sum(axis=0)).astype(int)
+    # Runs that exist come first.
+    first = np.argsort(~known, axis=0, kind="stable")
+    columns = np.arange(answers.shape[1])
+    return np.asarray(answers[first[place, columns], columns])
 
 
 def _play_parts(settings: RaceSettings, job: _Job, order: Order) -> list[Part]:

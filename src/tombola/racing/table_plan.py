@@ -12,6 +12,7 @@ from tombola._results import Block, Cells, Result
 from tombola.errors import ParameterError
 from tombola.racing._plan import Plan, plan
 from tombola.racing.strata import Strata
+from tombola.statements import SCOPES
 from tombola.tables import read_table
 from tombola.tables.cells import read_history
 from tombola.tables.to_pool import reading_line
@@ -50,7 +51,8 @@ class TablePlan(Result):
         races = plural(len(first.outcomes), "simulated race")
         blocks: list[Block] = [
             "\n".join([self.heading, *self.remarks]),
-            f"{plural(first.rows, 'row')}, {len(settings.candidates)} candidates, {races}",
+            f"{plural(first.rows, 'row')}, {len(settings.candidates)} candidates, {races} "
+            f"{SCOPES[settings.first_reading]}",
             self._calls(),
         ]
         for entry in self.plans:
@@ -84,10 +86,10 @@ class TablePlan(Result):
     def _calls(self) -> Cells:
         """Return the table of calls: the whole table, then a line per level."""
         first = self.plans[0]
-        # With random answers no number of calls is sure to decide.
-        is_random = first.settings.answers == "random"
-        decided = "" if is_random else _percent(1.0)
-        wrong = "" if is_random else _percent(0.0)
+        # Only the order of the recorded answers is known at the end.
+        is_known = first.settings.first_reading == "recorded"
+        decided = _percent(1.0) if is_known else ""
+        wrong = _percent(0.0) if is_known else ""
         rows: list[tuple[str, ...]] = [
             ("whole table", f"{first.total_calls:,}", "", _percent(1.0), decided, wrong)
         ]
@@ -117,6 +119,7 @@ class TablePlan(Result):
             "within": self.within,
             "max_cost": first.settings.max_cost,
             "shuffles": len(first.outcomes),
+            "reading": first.settings.first_reading,
             "seed": self.seed,
             "races": [entry.to_json() for entry in self.plans],
         }
@@ -146,7 +149,7 @@ def plan_table(
     rescale, missing   as in `read_table`
     known          table of answers on file, which cost no call
     history        table of numbers that are known of every row
-    options        further arguments of `plan`: top, baseline, max_cost, shuffles, workers, ...
+    options        further arguments of `plan`: top, baseline, max_cost, reading, shuffles, workers, ...
 
     ParameterError if an option is invalid, TableError if a file is.
     """
@@ -165,7 +168,7 @@ def plan_table(
         units = Units(*read.range, scores=read.kind == "scores")
         on_file = ~np.isnan(known_table.losses(pool.actions, ids, units))
         notes += known_table.summary_notes()
-    if read.runs is not None:
+    if read.runs is not None and options.get("reading") != "beyond":
         notes.append(
             "answers are random: every simulated call draws one of the runs of its cell, and the "
             "answer is about expected answers on these rows"
