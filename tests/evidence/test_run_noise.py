@@ -83,3 +83,13 @@ def test_runs_needed_are_about_right() -> None:
     assert needed.runs is not None
     assert 0.5 * whole <= 400 * (needed.runs + 2) <= 2 * whole + 800
     assert more_evidence(runs * 0, 0, 1, 40.0, beyond=False).cheaper == ""
+
+
+def test_open_question_always_gets_an_advice() -> None:
+    """The rule of thumb may find that the evidence suffices already: one more run is the least."""
+    rng = np.random.default_rng(1)
+    runs = (rng.random((4, 200, 2)) < [0.1, 0.9]).astype(np.float64)
+    for beyond in (False, True):
+        needed = more_evidence(runs, 0, 1, 1.5, beyond=beyond)
+        assert (needed.runs, needed.runs_calls) == (1, 400)
+        assert (needed.rows, needed.rows_calls) == (1, 2)

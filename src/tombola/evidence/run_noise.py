@@ -122,11 +122,11 @@ def _success_shares(
 
 
 class MoreEvidence(NamedTuple):
-    """What would decide between two candidates, about, if the means stay as they are.
+    """What would decide between two undecided candidates, about, if the means stay as they are.
 
-    runs: further runs of every row; None if no number of runs is enough, or it decides already.
+    runs: further runs of every row, at least 1; None if no number of runs is enough.
     runs_calls: their calls, of both candidates.
-    rows: further rows with one run each; None if the means are equal.
+    rows: further rows with one run each, at least 1; None if the means are equal.
     rows_calls: their calls.
     """
 
@@ -152,7 +152,7 @@ class MoreEvidence(NamedTuple):
 def more_evidence(
     runs: Floats, first: int, second: int, threshold: float, *, beyond: bool
 ) -> MoreEvidence:
-    """Return what would decide between two candidates, from losses (runs, rows, k).
+    """Return what would decide between two candidates that are open, from losses (runs, rows, k).
 
     The rule of thumb of docs/theory/race.md: the log wealth after n differences with mean D and
     variance v is about n D^2 / (2 v), and decides at log(threshold). For rows like these v has the
@@ -180,11 +180,11 @@ def more_evidence(
         # N R = needed (noise + between / R), solved for R.
         scale = needed / rows
         wanted = 0.5 * (scale * noise + math.sqrt((scale * noise) ** 2 + 4.0 * scale * between))
-    more_runs = None if rows * wanted > _MAX_CALLS else max(0, math.ceil(wanted - count))
+    more_runs = None if rows * wanted > _MAX_CALLS else max(1, math.ceil(wanted - count))
     # New rows with one run each; those on file count with their runs.
     have = rows / max(between + noise / count, 1e-12)
     extra = max(0.0, needed - have) * (between + noise)
-    more_rows = None if extra > _MAX_CALLS else math.ceil(extra)
+    more_rows = None if extra > _MAX_CALLS else max(1, math.ceil(extra))
     return MoreEvidence(
         more_runs,
         0 if more_runs is None else 2 * rows * more_runs,
