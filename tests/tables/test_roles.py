@@ -127,7 +127,7 @@ def test_answers_settle_the_question(tmp_path: Path) -> None:
         read_table(path, kind="scores")
     assert asked.value.columns == ("difficulty",)
     answers = [eval(f"dict({text})") for _, text in asked.value.answers]
-    assert [[*answer] for answer in answers] == [["ignore"], ["actions"], ["features"]]
+    assert [[*answer] for answer in answers] == [["actions"], ["actions"], ["features", "actions"]]
     pools = [read_table(path, kind="scores", **answer).pool for answer in answers]
     assert [pool.k for pool in pools] == [2, 3, 2]
     assert pools[2].feature_names == ("difficulty",)
@@ -142,6 +142,6 @@ def test_command_line_prints_a_command_for_each_answer(
     assert done.returncode == 2
     lines = done.stderr.splitlines()
     commands = [line.strip() for line in lines if line.startswith("  tombola ")]
-    assert commands[0] == f"tombola rank {path} --scores --ignore id,difficulty"
+    assert commands[0] == f"tombola rank {path} --scores --ignore id --candidates m1,m2"
     assert commands[1] == f"tombola rank {path} --scores --ignore id --candidates m1,m2,difficulty"
     assert len(commands) == 2  # rank has no option --features

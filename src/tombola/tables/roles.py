@@ -14,6 +14,7 @@ import numpy as np
 from tombola._formatting import join_names, option_text
 from tombola._types import Integers
 from tombola.errors import TableError
+from tombola.tables.blocks import blocks
 from tombola.tables.columns import (
     MISSING,
     Column,
@@ -66,8 +67,12 @@ _MIN_HEIGHT_RATIO = 3
 # Ratio of the whole numbers of a first column to all others, and rows, from which they are ids.
 _ID_RATIO = 2.0
 _MIN_ID_ROWS = 5
+# Rows up to which they may be candidates, if their names are words.
+_MAX_CANDIDATE_ROWS = 8
 # Candidates up to which a question shows all of their names.
-_MAX_SHOWN = 8
+_MAX_SHOWN = 12
+# Doubtful columns up to which each may be answered alone.
+_MAX_SINGLE = 4
 
 
 class Roles(NamedTuple):
@@ -684,7 +689,7 @@ def ask_about_candidates(
         return None
     if all(map(is_bare_metric, names)):
         return _ask_about_metrics(table, names)
-    quantities = _ask_about_quantities(table, names)
+    quantities = _ask_about_quantities(table, names) or _ask_about_blocks(table, names)
     if quantities is not None:
         return quantities
     reasons = suspects(columns, options.range)
@@ -695,24 +700,7 @@ def ask_about_candidates(
     more = f" and {len(texts) - _MAX_SHOWN} more" if len(texts) > _MAX_SHOWN else ""
     got = ", ".join(texts[:_MAX_SHOWN]) + more
     beside = f" beside {join_names(others, limit=_MAX_SHOWN)}" if others else ""
-    these = "it is" if len(reasons) == 1 else "they are"
-    answers: list[tuple[str, Mapping[str, Any]]] = []
-    if len(others) > 1:
-        answers.append(
-            (
-                f"{these} no candidate{'s' * (len(reasons) > 1)}",
-                {"ignore": [*options.ignore, *reasons]},
-            )
-        )
-    answers.append(
-        (f"{these} {'a candidate' if len(reasons) == 1 else 'candidates'}", {"actions": names})
-    )
-    delay = next(iter(reasons))
-    if len(others) > 1 and len(reasons) == 1 and delay.lower() in DELAYS:
-        answers.append(("it is the delay of a row, in rounds", {"delay": delay}))
-    elif len(others) > 1:
-        known = f"{these} known before a candidate is chosen"
-        answers.append((known, {"features": [*options.features, *reasons]}))
+    answers = _answers_on(names, list(reasons), options)
     return Question(
         table.source,
         f"expected columns that are certainly candidates, got {got}{beside}",
@@ -721,13 +709,50 @@ def ask_about_candidates(
     )
 
 
+def _answers_on(
+    names: Sequence[str], doubtful: Sequence[str], options: ReadOptions
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the answers about doubtful columns; each states all candidates, so it is the last one."""
+    these = "it is" if len(doubtful) == 1 else "they are"
+    candidates = "a candidate" if len(doubtful) == 1 else "candidates"
+    answers: list[tuple[str, Mapping[str, Any]]] = []
+    others = [name for name in names if name not in doubtful]
+    if len(others) > 1:
+        no_candidates = f"{these} no {candidates.removeprefix('a ')}"
+        answers.append((no_candidates, _without(names, doubtful, options)))
+    if 1 < len(doubtful) <= _MAX_SINGLE and len(names) > 2:
+        answers += [
+            (f"only {_shown(name)} is no candidate", _without(names, [name], options))
+            for name in doubtful
+        ]
+    answers.append((f"{these} {candidates}", {"actions": list(names)}))
+    if len(others) > 1 and len(doubtful) == 1 and doubtful[0].lower() in DELAYS:
+        answers.append(("it is the delay of a row, in rounds", {"delay": doubtful[0]}))
+    elif len(others) > 1:
+        known = f"{these} known before a candidate is chosen"
+        stated = {"actions": others} if len(others) <= _MAX_SHOWN else {}
+        answers.append((known, {"features": [*options.features, *doubtful], **stated}))
+    return answers
+
+
+def _without(
+    names: Sequence[str], doubtful: Sequence[str], options: ReadOptions
+) -> Mapping[str, Any]:
+    """Return the options that state all candidates but the doubtful ones, or leave these out."""
+    others = [name for name in names if name not in doubtful]
+    if len(others) <= _MAX_SHOWN:
+        return {"actions": others}
+    return {"ignore": [*options.ignore, *doubtful]}
+
+
 def ask_about_transposed(table: Columns, ids: Column, candidates: Sequence[str]) -> Question | None:
     """Return the question whether the candidates are in the rows; None if nothing suggests it."""
     labels = ids.labels
     says_candidates = is_candidate_column_name(ids.name)
     models = are_model_names(labels)
     items = are_item_names(candidates)
-    if not (says_candidates or models or items):
+    words = not items and _may_be_candidates(ids, candidates)
+    if not (says_candidates or models or items or words):
         return None
     signs = [
         *([f"a column {ids.name!r}"] if says_candidates else []),
@@ -736,7 +761,8 @@ def ask_about_transposed(table: Columns, ids: Column, candidates: Sequence[str])
             if models and not says_candidates
             else []
         ),
-        *([f"columns {join_names(list(candidates), limit=_MAX_SHOWN)}"] if items else []),
+        *([f"few rows, called {labels[0]!r} and so on"] if words and not models else []),
+        *([f"columns {join_names(list(candidates), limit=_MAX_SHOWN)}"] if items or words else []),
     ]
     if not says_candidates and not models:
         signs.append(f"ids in column {_shown(ids.name)}")
@@ -749,6 +775,22 @@ def ask_about_transposed(table: Columns, ids: Column, candidates: Sequence[str])
             ("the candidates are in the rows", {"ids": ids.name, "transpose": True}),
             ("they are the columns", {"actions": list(candidates)}),
         ),
+    )
+
+
+def _may_be_candidates(ids: Column, candidates: Sequence[str]) -> bool:
+    """Return whether the few rows of a table may be its candidates.
+
+    Their names are words that do not count, unlike q1 and q2, the heading is not that of items, and
+    no column is called like a candidate.
+    """
+    labels = ids.labels
+    is_plain = not any(re.search(r"\d", label) for label in labels)
+    return (
+        2 <= len(labels) <= _MAX_CANDIDATE_ROWS
+        and is_plain
+        and (ids.name.strip().lower() == "name" or not is_id_name(ids.name))
+        and not any(map(is_known_candidate, candidates))
     )
 
 
@@ -776,6 +818,24 @@ def _ask_about_quantities(table: Columns, names: Sequence[str]) -> Question | No
         table.source,
         f"expected one quantity of each candidate, got {', and '.join(texts)}",
         tuple(name for group in several.values() for name in group),
+        tuple(answers),
+    )
+
+
+def _ask_about_blocks(table: Columns, names: Sequence[str]) -> Question | None:
+    """Return the question which of several blocks of columns rank; None if there is one block."""
+    groups = blocks(names)
+    if not groups:
+        return None
+    texts = [join_names(group, limit=_MAX_SHOWN) for group in groups]
+    answers: list[tuple[str, Mapping[str, Any]]] = [
+        (f"{text} rank", {"actions": group}) for text, group in zip(texts, groups, strict=True)
+    ]
+    answers.append(("all are candidates", {"actions": list(names)}))
+    return Question(
+        table.source,
+        f"expected one column for each candidate, got the blocks {join_names(texts, last=' and ')}",
+        tuple(name for group in groups for name in group),
         tuple(answers),
     )
 

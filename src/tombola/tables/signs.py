@@ -19,6 +19,7 @@ from tombola.tables.vocabulary import (
     candidate_names,
     doubt,
     has_property_ending,
+    is_code,
     is_common,
     is_known_candidate,
     is_letter,
@@ -40,15 +41,17 @@ _MIN_ROWS = 8
 # Probability of a pattern by chance below which it raises a question.
 _MAX_PATTERN_CHANCE = 1e-4
 # Standard errors by which a correlation must stand apart from those of all others.
-_MIN_ERRORS = 4.0
-# Difference of correlations that stands apart.
-_MIN_DISTANCE = 0.25
+_MIN_ERRORS = 2.5
+# Standard errors, and correlation, from which numbers fit in with those of the others.
+_MIN_FIT = 2.0
+_MIN_CORRELATION = 0.1
 # Decimals of numbers that somebody has rounded.
 _MAX_DECIMALS = 4
 # Columns up to which each is compared with all others, since the work grows with their square.
 _MAX_COLUMNS = 100
-# Other names that must all have a digit or a hyphen, so that a name without one is noticeable.
-_MIN_STYLED = 4
+# Other names that must all have a digit or a hyphen, so that a name without one is noticeable; two
+# names with capital letters suffice.
+_MIN_STYLED = {"": 3, "a capital letter": 2}
 # Letters of a word that ends in ed, beyond which it is a participle.
 _MIN_PARTICIPLE = 5
 # Share of the rows in which two columns may be in order, if it tells that a third one exceeds them.
@@ -101,7 +104,7 @@ def suspects(
             add(dict.fromkeys(common, "its name is a common word, unlike the others"))
             plain = [column for column in plain if column.name not in reasons]
     if len(plain) > 2:
-        add(_other_style([column.name for column in plain]))
+        add(_other_style([column.name for column in plain]) or _lone_name(plain))
         plain = [column for column in numeric if column.name not in reasons]
         add(_other_numbers(plain, limits or (0.0, 1.0)))
     return reasons
@@ -118,6 +121,12 @@ def _doubtful_names(columns: Sequence[Column]) -> dict[str, str]:
     roles = {column.name: _suspected_role(column) for column in columns}
     usual = _usual_role(roles)
     found = {name: role for name, role in roles.items() if role and role != usual}
+    family = _family(names)
+    found = {
+        name: role
+        for name, role in found.items()
+        if name not in family and not _is_variant(name, roles)
+    }
     if len(names) == 2:
         # Beside one other column, a person is a candidate.
         found = {name: role for name, role in found.items() if not role.endswith(PERSON)}
@@ -131,6 +140,30 @@ def _doubtful_names(columns: Sequence[Column]) -> dict[str, str]:
     if len(endings) < len(names) - len(found) or len(names) - len(found) == 1:
         found |= dict.fromkeys(endings, "its name ends like that of a property")
     return found
+
+
+def _family(names: Sequence[str]) -> list[str]:
+    """Return the names that are one word and a number or letter, if they are most of the names.
+
+    As rater1, rater2 and rater3 beside consensus: what such a word says is no sign.
+    """
+    families: dict[str, list[str]] = {}
+    for name in names:
+        words = [re.sub(r"\d+$", "", word) for word in tokens(name)]
+        stem = " ".join(word for word in words if len(word) > 1)
+        if stem and " ".join(tokens(name)) != stem:
+            families.setdefault(stem, []).append(name)
+    largest = max(families.values(), key=len, default=[])
+    return largest if len(largest) > 1 and 2 * len(largest) > len(names) else []
+
+
+def _is_variant(name: str, roles: Mapping[str, str]) -> bool:
+    """Return whether a name ends like a plain one, as hash_join beside merge_join."""
+    words = tokens(name)
+    return len(words) > 1 and any(
+        other != name and not role and len(tokens(other)) > 1 and tokens(other)[-1] == words[-1]
+        for other, role in roles.items()
+    )
 
 
 def _suspected_role(column: Column) -> str:
@@ -170,9 +203,6 @@ def _other_style(names: Sequence[str]) -> dict[str, str]:
         and not re.search(r"\d", words[0])
     ):
         return {words[0]: "its name is a word, those of the others are letters"}
-    unknown = [name for name in names if not is_known_candidate(name)]
-    if len(unknown) == 1 and len(names) > 3 and not is_name_like(unknown[0]):
-        return {unknown[0]: "its name is none of a candidate that is known, unlike the others"}
     for name in names:
         owner = _owner(name, names)
         if owner:
@@ -189,11 +219,18 @@ def _other_style(names: Sequence[str]) -> dict[str, str]:
         missing = sorted(
             sign
             for sign in shared - styles[at]
-            if sign.startswith("the ") or len(rest) >= _MIN_STYLED
+            if sign.startswith("the ") or len(rest) >= _MIN_STYLED.get(sign, _MIN_STYLED[""])
         )
         if missing:
             return {name: f"its name is unlike the others, which have {missing[0]}"}
+        if len(rest) > 1 and _is_numbered_word(name) and not any("a digit" in s for s in rest):
+            return {name: "its name has a number, unlike the others"}
     return {}
+
+
+def _is_numbered_word(name: str) -> bool:
+    """Return whether a name is a word and a number, such as diabetic2, and no code such as vf2."""
+    return re.fullmatch(rf"[^\W\d_]{{{_MIN_PARTICIPLE},}}\d", name.strip()) is not None
 
 
 def _owner(name: str, names: Sequence[str]) -> str:
@@ -210,14 +247,16 @@ def _owner(name: str, names: Sequence[str]) -> str:
 
 def _other_numbers(columns: Sequence[Column], limits: tuple[float, float]) -> dict[str, str]:
     """Return columns whose numbers stand apart, unless candidates are called so."""
-    rows = min(len(columns[0].numbers), _MAX_COMPARED) if columns else 0
-    if not 2 < len(columns) <= _MAX_COLUMNS or rows < _MIN_ROWS:
+    if not 2 < len(columns) <= _MAX_COLUMNS:
         return {}
-    values = np.column_stack([column.numbers[:rows] for column in columns])
-    values = values[~np.isnan(values).any(axis=1)]
+    values = _complete_rows(columns)
     if len(values) < _MIN_ROWS:
         return {}
     found: dict[str, str] = {}
+
+    def is_flag(values: Floats, at: int) -> str:
+        return _flag(values, at, columns[at].name)
+
     tests: tuple[Callable[[Floats, int], str], ...] = (
         lambda v, at: _constant(v, at, limits),
         _in_order,
@@ -225,9 +264,10 @@ def _other_numbers(columns: Sequence[Column], limits: tuple[float, float]) -> di
         _function,
         _beyond_all,
         _other_correlation,
+        _smooth,
         _few_numbers,
         _other_decimals,
-        lambda v, at: _flag(v, at, columns[at].name),
+        is_flag,
     )
     for test in tests:
         signs = {at: test(values, at) for at in range(len(columns))}
@@ -235,8 +275,13 @@ def _other_numbers(columns: Sequence[Column], limits: tuple[float, float]) -> di
         # What several columns show tells none apart.
         if len(signs) == 1:
             at, reason = next(iter(signs.items()))
-            if not is_known_candidate(columns[at].name):
-                found.setdefault(columns[at].name, reason)
+            name = columns[at].name
+            # The last word counts: cot_needed is no name of a candidate.
+            is_spared = is_known_candidate(name) and (
+                test is not is_flag or is_known_candidate(tokens(name)[-1])
+            )
+            if not is_spared:
+                found.setdefault(name, reason)
     return found
 
 
@@ -337,21 +382,81 @@ def _are_binary(values: Floats) -> bool:
 
 
 def _other_correlation(values: Floats, at: int) -> str:
-    """Return a reason if a column goes with the others far less than they with each other."""
-    spread = values.std(axis=0)
-    if (spread == 0).any() or values.shape[1] < 4:
+    """Return a reason if a column goes with the others far less than they with each other.
+
+    Rows that are hard are hard for all candidates, but a property of a row knows nothing of it.
+    """
+    own, others, error = _correlations(values, at)
+    if own is None or values.shape[1] < 3:
         return ""
-    correlations = np.asarray(np.corrcoef(values.T))
-    np.fill_diagonal(correlations, np.nan)
-    own = float(np.nanmean(correlations[at]))
-    rest = np.delete(np.delete(correlations, at, axis=0), at, axis=1)
-    others = np.nanmean(rest, axis=1)
-    error = 1 / math.sqrt(max(1, len(values) - 3))
+    k = values.shape[1]
+    pairs = max(1, (k - 1) * (k - 2) // 2)
+    is_together = others > _MIN_ERRORS * error / math.sqrt(pairs)
+    distance = _MIN_ERRORS * error * math.sqrt(1 / pairs + 1 / (k - 1))
     # A strange candidate goes with the others less; one that does not at all is none.
-    if own < 2 * error and others.min() - own > max(_MIN_DISTANCE, _MIN_ERRORS * error):
-        return (
-            f"its mean correlation to the others is {own:.2f}, theirs at least {others.min():.2f}"
-        )
+    if is_together and own < 1.5 * error and others - own > distance:
+        return f"its mean correlation to the others is {own:.2f}, theirs {others:.2f}"
+    return ""
+
+
+def _correlations(values: Floats, at: int) -> tuple[float | None, float, float]:
+    """Return the mean correlation of a column to the others, theirs, and the error of one.
+
+    The first is None if a column is constant.
+    """
+    error = 1 / math.sqrt(max(1, len(values) - 3))
+    if len(values) < _MIN_ROWS or (values.std(axis=0) == 0).any():
+        return None, 0.0, error
+    correlations = np.asarray(np.corrcoef(values.T))
+    own = float(np.delete(correlations[at], at).mean())
+    rest = np.delete(np.delete(correlations, at, axis=0), at, axis=1)
+    pairs = rest[np.triu_indices(len(rest), 1)]
+    return own, float(pairs.mean()) if len(pairs) else 0.0, error
+
+
+def _lone_name(columns: Sequence[Column]) -> dict[str, str]:
+    """Return the only column that is not called like a candidate, unless its numbers fit in.
+
+    They fit in if rows that are hard for the others are hard for it as well.
+    """
+    unknown = [at for at, column in enumerate(columns) if not is_known_candidate(column.name)]
+    styles = [name_style(column.name) for column in columns]
+    if len(unknown) != 1 or len(columns) < 3:
+        return {}
+    if any(sign.startswith("the ") for sign in frozenset.intersection(*styles)):
+        return {}
+    values = _complete_rows(columns)
+    name = columns[unknown[0]].name
+    own, others, error = _correlations(values, unknown[0])
+    fits = own is not None and own > max(_MIN_FIT * error, _MIN_CORRELATION)
+    # Where rows are not hard for all, only a name that is no word fits in.
+    says_nothing = own is None or others < _MIN_FIT * error
+    if (fits and not (len(columns) > 3 and not is_name_like(name))) or (
+        says_nothing and is_code(name)
+    ):
+        return {}
+    return {name: "its name is none of a candidate that is known, unlike the others"}
+
+
+def _complete_rows(columns: Sequence[Column]) -> Floats:
+    """Return the first rows without missing cells, shape (rows, columns)."""
+    rows = min(len(columns[0].numbers), _MAX_COMPARED) if columns else 0
+    values = np.column_stack([column.numbers[:rows] for column in columns])
+    complete: Floats = values[~np.isnan(values).any(axis=1)]
+    return complete
+
+
+def _smooth(values: Floats, at: int) -> str:
+    """Return a reason if each number is near to the one before, as on days in a row, in one column."""
+    spread = values.std(axis=0)
+    if (spread == 0).any():
+        return ""
+    centred = values - values.mean(axis=0)
+    following = (centred[1:] * centred[:-1]).mean(axis=0) / spread**2
+    error = 1 / math.sqrt(len(values))
+    others = np.delete(following, at)
+    if following[at] > 4 * error and (others < 2 * error).all():
+        return "each of its numbers is near to the one before"
     return ""
 
 

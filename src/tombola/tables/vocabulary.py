@@ -103,13 +103,13 @@ _DOUBTFUL = {
         quantile quartile decile p50 p90 p95 p99 range spread iqr delta diff difference gap change lift
         improvement ratio share fraction pct percent percentage proportion rate quota ensemble oracle majority
         any all none both either union intersection combined pooled overall aggregate aggregated vbs sbs winner
-        loser cum cumulative running rolling ema previous prev next zscore z normalized normalised standardized
+        loser cum cumulative running rolling previous prev next zscore z normalized normalised standardized
         summary blend blended stacked mittelwert durchschnitt mittel summe gesamt rang platz anteil moyenne
         somme totale rango promedio media suma somma soma gemiddelde som argmax argmin envelope ceiling floor
     """,
     "a setting": """
         threshold cutoff temperature temp top_p top_k lr dropout hyperparameter limit cap quota maxtoken
-        batch_size depth momentum decay warmup patience beam_size schwelle grenze seuil umbral
+        batch_size depth decay warmup patience beam_size schwelle grenze seuil umbral
         soglia limiar drempel
     """,
     "a measurement": """
@@ -149,7 +149,11 @@ _CANDIDATE_WORDS = """
     newest latest newer older
     dqn ppo sac a2c a3c td3 ddpg rainbow trpo impala cody tabnine postgres mysql sqlite duckdb pandas polars spark dask
     deepl tesseract easyocr paddleocr fasttext word2vec glove doc2vec roberta ernie xlnet bloomz flan gopher chinchilla
-    elo glicko trueskill poisson
+    elo glicko trueskill poisson tcn codex default ai middle mid
+    kaldi espnet nemo tulu tbats snaive ses gbm logit scorecard kalman ukf ekf lama fd lmcut tabu dsatur choco
+    gzip zstd lz4 brotli bzip2 snappy chrome firefox safari dhl ups fedex gls dpd usps klm lufthansa
+    dijkstra astar bellman aspirin ibuprofen paracetamol naproxen metformin insulin persistence wrf icon gfs ecmwf
+    spt edd fifo lifo lru lfu stockfish leela alphazero jpeg webp avif mp3 aac opus vorbis flac
 """
 _CANDIDATE = frozenset(_CANDIDATE_WORDS.split())
 # Those among them that say how a candidate is, or what kind it is, and not which one.
@@ -181,7 +185,8 @@ _METHODS = re.compile(
     r"(self[-_ ]?consistency|best[-_ ]?of[-_ ]?(\d+|n)|chain[-_ ]?of[-_ ]?thoughts?|tree[-_ ]?of[-_ ]?thoughts?|"
     r"(zero|one|few|many|\d+)[-_ ]?shots?|max(imum)?[-_ ]?entropy|step[-_ ]?by[-_ ]?step|no[-_ ]?rag|"
     r"top[-_ ]?k[-_ ]?sampling|top[-_ ]?p[-_ ]?sampling|least[-_ ]?to[-_ ]?most|sentence[-_ ]?bert|word2vec|"
-    r"nearest[-_ ]?neighbou?rs?|majority[-_ ]?class|last[-_ ]?value|moving[-_ ]?average|seasonal[-_ ]?naive)"
+    r"nearest[-_ ]?neighbou?rs?|majority[-_ ]?class|last[-_ ]?value|moving[-_ ]?average|seasonal[-_ ]?naive|trueskill|"
+    r"^logit$)"
 )
 # Sizes of models, such as 7b and 8x22B.
 _MODEL_SIZE = re.compile(r"\d+(\.\d+)?[bmk]|\d+x\d+b")
@@ -242,6 +247,8 @@ _TOGETHER = re.compile(rf"(?:{_PREFIX})(?P<rest>[a-z]{{2,}})")
 _OF = frozenset(
     {"of", "in", "per", "by", "from", "for", "to", "at", "until", "vs", "de", "von", "du", "di"}
 )
+# Letters of scripts that do not separate words.
+_WIDE_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # Letters of an abbreviation.
 _MAX_ABBREVIATION = 3
 # Letters from which a word is compared with the beginnings above.
@@ -343,6 +350,9 @@ def doubt(name: str) -> str:
         if any(part in name.lower() for part in parts.split()):
             return meaning
     words = tokens(name)
+    # Without something, as in no_presolve, is a variant; no is a number elsewhere.
+    if len(words) > 1 and words[0] in ("no", "without"):
+        words = words[1:]
     if not words or _METHODS.search(name.lower()):
         return ""
     joined = _meanings().get("_".join(words), "") or _meanings().get("".join(words), "")
@@ -407,6 +417,17 @@ def is_name_like(name: str) -> bool:
         or re.search(r"[\d\-]", text) is not None
         or any(letter.isupper() for letter in text[1:])
     )
+
+
+def is_code(name: str) -> bool:
+    """Return whether a name is a short code and no word, such as g12fd and CuI, unlike diabetic2.
+
+    >>> [is_code(name) for name in ("g12fd", "CuI", "diabetic2", "bt")]
+    [True, True, False, False]
+    """
+    text = name.strip()
+    has_capital = any(letter.isupper() for letter in text[1:]) and not text.istitle()
+    return re.search(r"\d\W*[^\W\d_]", text) is not None or has_capital
 
 
 def is_letter(name: str) -> bool:
@@ -494,4 +515,8 @@ def name_style(name: str) -> frozenset[str]:
             style.add(f"the beginning {beginning[0]!r}")
     if len(words) > 1 and not words[-1].isdigit():
         style.add(f"the end {words[-1]!r}")
+    # Names in scripts without spaces have no words: all but a letter in common is
+    # noticeable.
+    if len(words) == 1 and not name.isascii() and _WIDE_SCRIPT.search(name):
+        style |= {f"the beginning {name.strip()[:-1]!r}", f"the end {name.strip()[1:]!r}"}
     return frozenset(style)
