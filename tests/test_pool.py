@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tombola import Pool
+from tombola import FollowTheLeader, Pool, compare, play
 from tombola.errors import PoolError
 from tombola.pool import as_pool
 
@@ -182,3 +182,31 @@ def test_features_and_resources_are_kept() -> None:
         pickle.dumps(Pool(np.eye(2), features=np.arange(2), feature_names=["size"]))
     )
     assert (copied.feature_names, copied.features.tolist()) == (("size",), [[0.0], [1.0]])
+
+
+def test_range_maps_losses_and_scores() -> None:
+    frame = pytest.importorskip("pandas").DataFrame({"a": [8, 5], "b": [10, 0]})
+    pool = Pool(frame, kind="scores", range=(0, 10))
+    assert pool.losses == pytest.approx(np.array([[0.2, 0.0], [0.5, 1.0]]))
+    assert Pool([[1.0, 5.0]], range=(1, 5)).losses.tolist() == [[0.0, 1.0]]
+    assert as_pool(frame, kind="losses", range=(0, 10)).best == 1
+    assert play(FollowTheLeader(), frame, kind="scores", range=(0, 10), seed=1).actions.size == 2
+    runs = compare(frame, [FollowTheLeader()], kind="scores", range=(0, 10), repetitions=2, seed=1)
+    assert runs.ranking() == ["FollowTheLeader"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ((0, 1), r"in the range 0 to 1, got 8\.?0? in row 0, action 0; state the whole range"),
+        ((5, 5), "the smallest and the largest possible number"),
+        ((0, float("inf")), "the smallest and the largest possible number"),
+        (10, "must be two numbers, got 10"),
+        (("0", "10"), "must be two numbers"),
+    ],
+)
+def test_wrong_range_is_rejected(limits: Any, message: str) -> None:
+    with pytest.raises(PoolError, match=message):
+        Pool([[8.0, 5.0]], kind="scores", range=limits)
+    with pytest.raises(PoolError, match="no range with a pool"):
+        as_pool(Pool([[0.5, 0.5]]), range=(0, 10))

@@ -59,6 +59,7 @@ def compare(
     marks: Sequence[int] | None = None,
     workers: int = 1,
     kind: Kind | None = None,
+    range: tuple[float, float] | None = None,
     seed: Seed,
 ) -> Runs:
     """Play every learner on the same orders of the pool, and return all runs.
@@ -83,6 +84,8 @@ def compare(
       about twelve per power of ten if left out.
     - `workers`: number of threads; the result does not depend on it.
     - `kind`: "losses" (lower is better) or "scores" (higher is better), for arrays and data frames.
+    - `range`: the smallest and the largest possible number of arrays and data frames; None for 0
+      and 1.
     - `seed`: the only source of randomness.
 
     >>> from tombola import FollowTheLeader
@@ -105,6 +108,7 @@ def compare(
         relabel=relabel,
         marks=marks,
         kind=kind,
+        range=range,
         seed=seed,
     )
     (runs,) = comparison.play([(first, count)], workers=workers)
@@ -133,13 +137,14 @@ class Comparison:
         relabel: bool = True,
         marks: Sequence[int] | None = None,
         kind: Kind | None = None,
+        range: tuple[float, float] | None = None,
         seed: Seed,
     ) -> None:
         self.delay = delay
         self.budget = budget
         self.relabel = relabel
         self.seed = seed
-        self.pools = _pools(pool, kind)
+        self.pools = _pools(pool, kind, range)
         self.switching_price = price = _validate.real(
             "compare", "switching_price", switching_price, least=0
         )
@@ -319,11 +324,12 @@ def _collect(
     return cells
 
 
-def _pools(pool: Any, kind: Kind | None) -> list[_AnyPool]:
+def _pools(pool: Any, kind: Kind | None, limits: tuple[float, float] | None) -> list[_AnyPool]:
     several = isinstance(pool, list | tuple) and all(
         isinstance(item, Pool | LabelledPool | np.ndarray) or is_frame(item) for item in pool
     )
-    pools: list[_AnyPool] = [as_pool(item, kind=kind) for item in (pool if several else [pool])]
+    given = pool if several else [pool]
+    pools: list[_AnyPool] = [as_pool(item, kind=kind, range=limits) for item in given]
     if len({p.rows for p in pools}) != len(pools) or not pools:
         raise ParameterError(
             "compare: expected one pool, or pools with different numbers of rows, got "

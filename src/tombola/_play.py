@@ -50,6 +50,7 @@ def play(
     stop: Stop = "fits",
     mixed: bool = False,
     kind: Literal["losses", "scores"] | None = None,
+    range: tuple[float, float] | None = None,
     seed: Seed,
 ) -> Trace:
     """Play a learner over the rows of a pool and return the trace.
@@ -70,6 +71,8 @@ def play(
         the null action once less than one largest cost of a resource is left.
     mixed: fluid play as in the paper: every action is played with its share of the mix.
     kind: "losses" (lower is better) or "scores" (higher is better), for an array or a data frame.
+    range: the smallest and the largest possible number of an array or a data frame; None for 0 and
+        1.
     seed: seed of the order and of the learner.
 
     >>> from tombola import FollowTheLeader
@@ -84,7 +87,7 @@ def play(
     (4.0, 0.0, (False,))
     """
     price = _validate.real("play", "switching_price", switching_price, least=0)
-    pool = cast("Pool | LabelledPool", as_pool(pool, kind=kind))
+    pool = cast("Pool | LabelledPool", as_pool(pool, kind=kind, range=range))
     budget_run = resolve_budget(pool, budget, stop, mixed=mixed)
     streams = RngStreams(seed)
     model = as_order_model(order)

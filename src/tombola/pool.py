@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +30,8 @@ class Pool:
     kind: "losses" (lower is better) or "scores" (higher is better). A data frame needs it, because
         its column names do not state the direction; it keeps its column names, and its index as
         ids. An array holds losses by default.
+    range: the smallest and the largest possible loss or score, mapped to [0, 1]; None if the numbers
+        are in [0, 1].
     feature_names: names of the columns of `features`; None for "0", "1", .., or for those of a data
         frame.
 
@@ -39,6 +42,8 @@ class Pool:
     Pool(2 rows, 2 actions)
     >>> pool.best, pool.actions[pool.best]
     (0, 'weak')
+    >>> Pool([[8, 5], [10, 2]], kind="scores", range=(0, 10)).losses.tolist()
+    [[0.2, 0.5], [0.0, 0.8]]
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class Pool:
         costs: Any = None,
         *,
         kind: Literal["losses", "scores"] | None = None,
+        range: tuple[float, float] | None = None,
         features: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
@@ -61,11 +67,14 @@ class Pool:
             actions = names if actions is None else actions
             ids = index if ids is None else ids
         table = _table(kind or "losses", losses)
+        if range is not None:
+            table = _losses_of_range(kind or "losses", table, range)
+            kind = "losses"
         _within(
             kind or "losses",
             table,
             1.0,
-            "write kind='scores' for scores, and rescale both to [0, 1]",
+            "write kind='scores' for scores, and range=(smallest, largest) for another scale",
         )
         self.losses: Rows = (
             _frozen(table.dtype.type(1) - table, "losses", dimensions=2)
@@ -188,12 +197,19 @@ class Pool:
         return table
 
 
-def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> Any:
+def as_pool(
+    given: Any,
+    *,
+    kind: Literal["losses", "scores"] | None = None,
+    range: tuple[float, float] | None = None,
+) -> Any:
     """Return a pool: itself, that of a `Table`, or of an array, lists or a frame.
 
-    Raises PoolError for values that do not form a pool, and for a pool with kind="scores".
+    Raises PoolError for values that do not form a pool, and for a pool with kind="scores" or a
+    range.
 
     kind: "losses" (lower is better) or "scores" (higher is better); required for a data frame.
+    range: the smallest and the largest possible number, for an array, lists or a frame.
 
     >>> as_pool([[0.0, 1.0], [0.5, 0.0]])
     Pool(2 rows, 2 actions)
@@ -205,22 +221,61 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
             raise PoolError(
                 f"Pool: expected kind={table.kind!r} as in the table, got {kind!r}; leave it out."
             )
+        _check_no_range(range)
         return table.pool
     # Frames come first: those of polars have `rows`, too.
     if is_frame(given) or isinstance(given, np.ndarray | list | tuple):
-        return Pool(given, kind=kind)
+        return Pool(given, kind=kind, range=range)
     if hasattr(given, "rows") and hasattr(given, "__len__"):
         if kind == "scores":
             raise PoolError(
                 "Pool: expected no kind='scores' with a pool, which has losses already, got it; "
                 "leave it out."
             )
+        _check_no_range(range)
         return given
     raise PoolError(
         "Pool: expected a pool, or an array of losses with a column for each action, got "
         f"{type(given).__name__}; "
         "write tombola.Pool(losses), and play(learner, pool), but compare(pool, learners)."
     )
+
+
+def _check_no_range(range: object) -> None:
+    """Raise PoolError if a range is given for a pool."""
+    if range is not None:
+        raise PoolError(
+            "Pool: expected no range with a pool, whose losses are in [0, 1] already, got "
+            f"{range!r}; leave it out."
+        )
+
+
+def _losses_of_range(name: str, table: Rows, range: Any) -> Rows:
+    """Return numbers of a range as losses in [0, 1]; PoolError if one is outside of it.
+
+    name: "losses" or "scores", of which the largest becomes the loss 0.
+    """
+    is_pair = isinstance(range, tuple | list) and len(range) == 2
+    if not is_pair or not all(isinstance(end, Real) for end in range):
+        raise PoolError(
+            f"Pool: range must be two numbers, got {range!r}; write for example range=(0, 10)."
+        )
+    low, high = (float(end) for end in range)
+    if not low < high or not np.isfinite(high - low):
+        raise PoolError(
+            f"Pool: range must be the smallest and the largest possible number, got {range!r}; "
+            "write for example range=(0, 10)."
+        )
+    wrong = _first_wrong(table, lambda chunk: ~((chunk >= low) & (chunk <= high)))
+    if wrong is not None:
+        row, action, value = wrong
+        raise PoolError(
+            f"Pool: {name} must be in the range {low:g} to {high:g}, got {value} in row {row}, "
+            f"action {action}; state the whole range."
+        )
+    number = table.dtype.type
+    distance = number(high) - table if name == "scores" else table - number(low)
+    return _frozen(np.clip(distance / number(high - low), 0, 1), name, dimensions=2)
 
 
 def is_frame(values: Any) -> bool:

@@ -503,7 +503,7 @@ def test_summary_row_and_column_of_a_file_are_left_out(with_summaries: Path) -> 
     column = "Max (the largest of the others in every row)"
     status, text = run("audit", with_summaries, "--best", "--scores")
     assert (status, "'Max' (its name is usual for a summary of others)" in text) == (2, True)
-    assert "--scores --ignore Max" in text
+    assert "--scores --candidates gpt,claude,llama if it is no candidate" in text
     text = run("audit", with_summaries, "--best", "--scores", "--ignore", "Max")[1].replace(
         "\n", " "
     )

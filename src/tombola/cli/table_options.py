@@ -169,6 +169,10 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
     keywords |= {keyword: options[name] for name, keyword in _TEXTS.items()}
     if options["actions_from"] is not None:
         keywords["actions"] = read_names(options["actions_from"], keywords["actions"], "candidates")
+    if options["words"]:
+        from tombola.tables.columns import parse_words
+
+        keywords["words"] = parse_words(options["words"])
     stated = {name: value for name, value in keywords.items() if value}
     return stated if options["header"] is None else {**stated, "header": options["header"]}
 

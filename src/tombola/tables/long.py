@@ -13,8 +13,10 @@ from tombola.tables.names import (
     stated_direction,
 )
 from tombola.tables.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
+from tombola.tables.question import Question
 from tombola.tables.roles import LongRoles
 from tombola.tables.runs import cube_of, find_runs, mean_of_runs, run_numbers, runs_note
+from tombola.tables.signs import twins_in_case
 from tombola.tables.unit_checks import check_percent_cells
 
 # A pool with more cells (rows x actions) than this must have a line for one in twenty of them:
@@ -42,6 +44,8 @@ def read_long(table: Columns, options: ReadOptions, roles: LongRoles) -> ParsedT
     if len(row_names) == table.rows:
         raise logged_table_error(table.source, evidence)
     _check_size(table, len(row_names), names)
+    if options.actions is None:
+        _ask_about_twins(table, names)
     value = table.numeric(roles.value)
     check_percent_cells(table, [value], options.range)
     kind, unit = stated_direction([value.name])
@@ -97,6 +101,22 @@ def _encode(table: Columns, column: Column) -> tuple[Integers, list[str]]:
         )
     codes = np.array([index.setdefault(label, len(index)) for label in labels], dtype=np.int64)
     return codes, list(index)
+
+
+def _ask_about_twins(table: Columns, names: list[str]) -> None:
+    """Raise QuestionError if names of candidates differ only in upper and lower case or in spaces."""
+    twins = twins_in_case(names)
+    if not twins:
+        return
+    folded = "".join(twins[0].lower().split())
+    alike = [name for name in names if "".join(name.lower().split()) == folded]
+    raise Question(
+        table.source,
+        f"expected different names of candidates, got {join_names(alike, last=' and ')}, which differ "
+        "only in upper and lower case or in spaces; write them alike in the table",
+        tuple(alike),
+        (("they are different candidates", {"actions": names}),),
+    ).error()
 
 
 def _check_size(table: Columns, rows: int, names: list[str]) -> None:

@@ -89,7 +89,7 @@ def suspects(
         basis = plain if len(plain) > 1 else numeric
         add(_other_unit(basis, limits or (0.0, 1.0)))
         add(_other_grain(basis))
-    twins = _twins_in_case(names)
+    twins = twins_in_case(names)
     add(
         dict.fromkeys(
             twins, "it differs from another name only in upper and lower case or in spaces"
@@ -583,7 +583,7 @@ def _is_whole(numbers: Floats) -> Any:
     return numbers == np.floor(numbers)
 
 
-def _twins_in_case(names: Sequence[str]) -> list[str]:
+def twins_in_case(names: Sequence[str]) -> list[str]:
     """Return names that equal another one but for case and spaces."""
     folded: dict[str, list[str]] = {}
     for name in names:

@@ -1,7 +1,7 @@
 """NumPy arrays: NPZ archives, memory-mapped NPY files, arrays in memory."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -11,7 +11,7 @@ from zlib import error as zlib_error
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import join_names, option_text
+from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.tables.input_checks import check_memory
@@ -81,6 +81,21 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
         for name, array in zip(roles["costs"], arrays["costs"], strict=True)
     ]
     delays = [_numeric(source, "delays", array, 1).astype(np.float64) for array in arrays["delays"]]
+    _check_counts(
+        source,
+        values.shape,
+        {
+            options.ids or "ids": None if ids is None else len(ids),
+            "actions": None if labels is None else len(labels),
+            **{name: len(array) for name, array in zip(roles["delays"], delays, strict=True)},
+        },
+    )
+    for name, array in zip(roles["costs"], costs, strict=True):
+        if array.shape[:2] != values.shape:
+            raise TableError(
+                f"{source}: array {name!r} must have a cost for each of the {values.shape[0]} rows "
+                f"and {values.shape[1]} actions, got shape {array.shape}; save it again."
+            )
     unused = sorted({*names} - used)
     notes = [
         f"an archive: values from array {value_name!r}",
@@ -107,6 +122,17 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
             parsed, dict(zip(roles["features"], arrays["features"], strict=True))
         )
     return parsed.select_actions(options.actions)
+
+
+def _check_counts(source: str, shape: tuple[int, ...], counts: Mapping[str, int | None]) -> None:
+    """Raise TableError if an array has not one entry for each row, or for each action."""
+    for name, count in counts.items():
+        what, expected = ("action", shape[1]) if name == "actions" else ("row", shape[0])
+        if count is not None and count != expected:
+            raise TableError(
+                f"{source}: array {name!r} must have an entry for each of the "
+                f"{plural(expected, what)}, got {count}; save it again."
+            )
 
 
 def _with_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) -> ParsedTable:

@@ -4,6 +4,7 @@ import codecs
 import csv
 import gzip
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -24,6 +25,7 @@ from tombola.tables.columns import (
     parse_text_column,
 )
 from tombola.tables.formats.plain_lines import Layout, cells_reader, parse_plain_block
+from tombola.tables.formats.titles import MAX_TITLE_LINES, header_place, title_note
 from tombola.tables.input_checks import check_file, check_memory
 from tombola.tables.names import ACTION, WEAK_ACTION, is_group_name, is_id_name, matching
 from tombola.tables.options import ReadOptions
@@ -40,6 +42,8 @@ _UTF_8 = "utf-8-sig"
 # Delimiters in the order in which they are tried if the usual one is not in the header, and their
 # names in notes.
 _DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+# Lines after the first among which a title or a rule of Markdown is looked for.
+_MAX_PEEKED = 12
 # Bytes decoded at a time to find the encoding.
 _ENCODING_CHUNK = 1 << 20
 # Bytes of a block of lines that is converted at once.
@@ -62,13 +66,13 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
     The first rows decide which columns are words. Then blocks of plain lines are converted at once,
     and all others by the careful parser.
     """
-    opened, encoding = _open_table(path)
+    opened, may_be_plain = _open_table(path)
     table = _with_header(opened, options)
     rows = iter(table.rows)
     width = len(table.names)
     parts = _Parts(path, table.names, options)
     parts.add_rows(list(_next_chunk(rows, width)))
-    may_be_plain = encoding == _UTF_8 and parts.last_line > 0
+    may_be_plain = may_be_plain and parts.last_line > 0
     start = _size_of_lines(path, parts.last_line) if may_be_plain else None
     if start is not None:
         _add_blocks(parts, _blocks(path, start), table.delimiter)
@@ -86,8 +90,8 @@ def text_table(path: Path) -> CellTable:
     return _open_table(path)[0]
 
 
-def _open_table(path: Path) -> tuple[CellTable, str]:
-    """Open a text table; return also its codec."""
+def _open_table(path: Path) -> tuple[CellTable, bool]:
+    """Open a text table; return also whether its lines may be plain cells in UTF-8."""
     encoding = text_encoding(path)
     lines = text_lines(path, encoding)
     above, first, notes = _skip_comments(lines)
@@ -95,12 +99,20 @@ def _open_table(path: Path) -> tuple[CellTable, str]:
         notes.append(
             "not in UTF-8: read as Windows text (cp1252); if names look wrong, save as CSV UTF-8"
         )
-    delimiter = usual = "\t" if ".tsv" in path.suffixes else ","
-    if usual not in first:
+    following = [line for _, line in zip(range(_MAX_PEEKED), lines, strict=False)]
+    lines = chain(following, lines)
+    if _is_markdown(first, following):
+        return _markdown_table(path, first, lines, above, notes), False
+    usual = "\t" if ".tsv" in path.suffixes else ","
+    down, delimiter, titles = _titles(first, following, usual)
+    if down:
+        first = next(islice(lines, down - 1, None))
+        above += down
+        notes.append(title_note(above + 1, titles))
+    elif usual not in first:
         delimiter = next((mark for mark in _DELIMITERS if mark in first), usual)
-        notes += (
-            [f"columns are separated by {_DELIMITERS[delimiter]}"] if delimiter != usual else []
-        )
+    if delimiter != usual:
+        notes.append(f"columns are separated by {_DELIMITERS[delimiter]}")
     # Excel accepts a first line such as sep=; which names the delimiter.
     if first.lower().startswith("sep=") and len(first.strip()) == 5:
         delimiter = first.strip()[4]
@@ -112,7 +124,59 @@ def _open_table(path: Path) -> tuple[CellTable, str]:
     except csv.Error as error:
         raise _not_text(path, error) from None
     rows = _rows(path, reader, len(header), above)
-    return CellTable(str(path), header, rows, delimiter, tuple(notes)), encoding
+    return CellTable(str(path), header, rows, delimiter, tuple(notes)), encoding == _UTF_8
+
+
+def _titles(first: str, following: Sequence[str], usual: str) -> tuple[int, str, list[list[str]]]:
+    """Return the number of lines from the first to the header, the delimiter, and the titles.
+
+    The number is 0 if the first line is the header.
+    """
+    for delimiter in dict.fromkeys([usual, *_DELIMITERS]):
+        texts = [first, *following]
+        try:
+            lines = [next(csv.reader([text], delimiter=delimiter), []) for text in texts]
+        except csv.Error:
+            continue
+        places = [place for place, line in enumerate(lines) if any(map(str.strip, line))]
+        rows = [lines[place] for place in places]
+        at = header_place(rows[: MAX_TITLE_LINES + 2])
+        if at:
+            return places[at], delimiter, rows[:at]
+    return 0, usual, []
+
+
+def _is_markdown(first: str, following: Sequence[str]) -> bool:
+    """Return whether a text begins with the header and the rule of a Markdown table."""
+    rule = following[0].strip() if following else ""
+    return first.strip().startswith("|") and re.fullmatch(r"\|(\s*:?-+:?\s*\|)+", rule) is not None
+
+
+def _markdown_table(
+    path: Path, first: str, lines: Iterator[str], above: int, notes: Sequence[str]
+) -> CellTable:
+    """Return a Markdown table: bars around and between the cells, a rule below the header."""
+
+    def cells(line: str) -> list[str]:
+        inner = line.strip().removeprefix("|").removesuffix("|")
+        return [cell.strip() for cell in inner.split("|")]
+
+    def rows() -> Iterator[tuple[int, Sequence[str]]]:
+        for number, line in enumerate(lines, above + 2):
+            if number == above + 2:  # the rule
+                continue
+            if not line.strip():
+                break
+            row = cells(line)
+            if len(row) != len(header):
+                raise TableError(
+                    f"{path}: expected {plural(len(header), 'column')} as in the header, got "
+                    f"{len(row)} in line {number}; repair that line."
+                )
+            yield number, row
+
+    header = tuple(cells(first))
+    return CellTable(str(path), header, rows(), "|", (*notes, "a Markdown table"))
 
 
 def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
@@ -178,10 +242,10 @@ def _with_header(table: CellTable, options: ReadOptions) -> CellTable:
         return table._replace(
             names=tuple(places[:-1]), rows=chain([(1, header)], table.rows), notes=notes
         )
-    if _is_markdown(table):
+    if _has_outer_bars(table):
         raise TableError(
-            f"{table.source}: expected a text table, got a Markdown table, with bars around its "
-            "cells; save it as CSV."
+            f"{table.source}: expected a text table, got bars around its cells and no line such as "
+            "|---|---| below the header, as in Markdown; add it, or save the table as CSV."
         )
     if sum(map(bool, header)) == 1 < len(header):
         raise TableError(
@@ -219,7 +283,7 @@ def _keeps_text(options: ReadOptions, index: int, name: str) -> bool:
     )
 
 
-def _is_markdown(table: CellTable) -> bool:
+def _has_outer_bars(table: CellTable) -> bool:
     """Return whether a table has bars around its cells, as in | a | b |."""
     names = table.names
     return table.delimiter == "|" and len(names) > 2 and not names[0] and not names[-1]

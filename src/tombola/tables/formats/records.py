@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, time
@@ -14,17 +14,23 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from tombola._formatting import join_names, option_text, plural, truncate
-from tombola.errors import TableError
+from tombola.errors import TableError, TombolaError
 from tombola.tables.columns import Columns, columns_from_rows
 from tombola.tables.formats.delimited import text_lines
+from tombola.tables.formats.titles import MAX_TITLE_LINES, header_place, title_note
 from tombola.tables.input_checks import check_memory, import_optional
 from tombola.tables.options import ReadOptions
+from tombola.tables.question import Question
 
 # Memory of parsed JSON as a multiple of its text: Python objects are larger. For the check before
 # reading.
 _JSON_SIZE_FACTOR = 8
 # Memory of a Python object per cell in bytes, about; for the check before reading.
 _CELL_SIZE = 64
+# Lines among which the header is looked for, below titles.
+_PEEKED = MAX_TITLE_LINES + 2
+# Sheets or tables of which a question has an answer for each.
+_MAX_ANSWERS = 12
 # Lines of a sheet; more raise TableError. Excel itself has no more.
 _MAX_SHEET_LINES = 1 << 20
 # A part of a workbook that unpacks to more than this factor is no sheet; small parts may.
@@ -87,6 +93,12 @@ def read_excel(path: Path, options: ReadOptions) -> Columns:
             f"{path}: expected names and rows in sheet {name!r}, got "
             f"{plural(len(rows), 'line')}; name another."
         )
+    shown = [["" if cell is None else str(cell) for cell in row] for _, row in rows[:_PEEKED]]
+    header = header_place(shown)
+    notes = [f"sheet {name!r}"]
+    if header:
+        notes.append(title_note(rows[header][0], shown[:header]))
+    rows = rows[header:]
     width = max(at + 1 for at, cell in enumerate(rows[0][1]) if cell is not None)
     wider = next(
         (line for line, row in rows if any(cell is not None for cell in row[width:])), None
@@ -95,18 +107,27 @@ def read_excel(path: Path, options: ReadOptions) -> Columns:
         raise TableError(
             f"{path}: expected {plural(width, 'column')} as in line {rows[0][0]} of sheet "
             f"{name!r}, got more in line "
-            f"{wider}; put the names of all columns into the first line."
+            f"{wider}; put the names of all columns into the first line, and delete titles above "
+            "them."
         )
     names = ["" if cell is None else str(cell).strip() for cell in rows[0][1][:width]]
     cells = ([*row, *[None] * width][:width] for _, row in rows[1:])
-    table = columns_from_rows(f"{path}::{name}", names, cells, note=f"sheet {name!r}")
-    return replace(table, lines=np.array([line for line, _ in rows[1:]], dtype=np.int64))
+    table = columns_from_rows(f"{path}::{name}", names, cells)
+    lines = np.array([line for line, _ in rows[1:]], dtype=np.int64)
+    return replace(table, lines=lines, notes=(*table.notes, *notes))
 
 
 def _choose(path: Path, what: str, names: Sequence[str], wanted: str | None) -> str:
     """Return the table or sheet to read: the requested one, or the only one."""
     if wanted is None and len(names) == 1:
         return names[0]
+    if wanted is None and names:
+        raise Question(
+            str(path),
+            f"expected the name of one {what}, got {join_names(names, last=' and ')}",
+            (f"{what}s", *names),
+            tuple((f"the table is {name}", {"sheet": name}) for name in names[:_MAX_ANSWERS]),
+        ).error()
     if wanted is None or wanted not in names:
         example = (names or ["NAME"])[0]
         command = f"{path}::{example}" if what == "table" else option_text("sheet", example)
@@ -212,13 +233,19 @@ def _sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[tuple[int, lis
                 if packed.testzip() is not None:
                     raise BadZipFile("a part that is damaged")
             workbook = openpyxl.load_workbook(file, read_only=True, data_only=True)
-            name = _choose(path, "sheet", workbook.sheetnames, sheet)
+            names = workbook.sheetnames
+            if sheet is None and len(names) > 1:
+                names = [name for name in names if _has_cells(workbook[name])] or names
+            name = _choose(path, "sheet", names if sheet is None else workbook.sheetnames, sheet)
             # Many programs write dimensions that leave out rows and columns.
             workbook[name].reset_dimensions()
             rows = _non_empty_rows(
                 path, ([_cell_value(cell) for cell in row] for row in workbook[name].iter_rows())
             )
-    except (TableError, MemoryError):
+            if any(cell is None for _, row in rows for cell in row):
+                written = openpyxl.load_workbook(file, read_only=True)
+                _check_formulas(path, name, written[name], dict(rows))
+    except (TombolaError, MemoryError):
         raise
     except Exception as error:  # openpyxl raises errors of many types for damaged files
         raise TableError(
@@ -226,6 +253,34 @@ def _sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[tuple[int, lis
             f"({type(error).__name__}); save it again."
         ) from None
     return name, rows
+
+
+def _has_cells(sheet: Any) -> bool:
+    """Return whether a sheet has a cell with something in it; a sheet with only a chart has none."""
+    if not hasattr(sheet, "iter_rows"):
+        return False
+    sheet.reset_dimensions()
+    return any(cell.value is not None for row in sheet.iter_rows() for cell in row)
+
+
+def _check_formulas(path: Path, name: str, sheet: Any, rows: Mapping[int, Sequence[Any]]) -> None:
+    """Raise TableError if a program wrote formulas and never computed one of them."""
+    sheet.reset_dimensions()
+    first = ""
+    for line, row in enumerate(sheet.iter_rows(), 1):
+        values = rows.get(line, ())
+        for at, cell in enumerate(row):
+            if cell.data_type != "f":
+                continue
+            if at < len(values) and values[at] is not None:
+                return
+            first = first or cell.coordinate
+    if first:
+        raise TableError(
+            f"{path}: expected numbers in sheet {name!r}, got formulas whose values are not saved, "
+            f"the first in {first}; open the workbook in a spreadsheet program and save it, or "
+            "save the sheet as CSV."
+        )
 
 
 def _cell_value(cell: Any) -> Any:
