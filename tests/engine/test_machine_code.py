@@ -169,7 +169,7 @@ def fresh_answers_with_history() -> Any:
     runner = FreshAnswers(rule, side)
     for t in range(12):
         runner.update(t % 5, LOSSES[t].copy())
-    return [rule.memory, runner.predicted]
+    return [rule.memory, np.asarray(runner.predicted)]
 
 
 ROUTED = Routed(models=(Trees(3, trees=4), Ridge()))

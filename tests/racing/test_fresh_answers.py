@@ -213,7 +213,7 @@ def test_bound_of_the_residual_is_over_all_rows() -> None:
     fresh = FreshAnswers(rule, no_side(4, 3), lambda n: n + 1)
     for _ in range(30):
         fresh.update(int(rng.integers(4)), rng.integers(0, 2, 3).astype(float))
-        g = fresh.predicted
+        g = np.asarray(fresh.predicted)
         for b in range(3):
             for o in range(3):
                 assert rule.state.residual_low[b, o] == pytest.approx(
@@ -238,7 +238,7 @@ def test_answers_on_file_and_history_are_predictions_only() -> None:
     assert rule.rows_seen == 30
     assert np.isfinite(rule.state.wealth).all()
     assert (rule.state.wealth.sum(axis=1) > 0).all()
-    assert np.ptp(fresh.predicted[:, 0]) > 0
+    assert np.ptp(np.asarray(fresh.predicted)[:, 0]) > 0
 
 
 def test_rules_without_predictions_are_run_without_them() -> None:

@@ -9,6 +9,7 @@ A prediction of the row from earlier rounds keeps this mean, if its own mean ove
 again. `FreshAnswers` predicts by the earlier answers to the row, by answers on file and by history.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
@@ -24,6 +25,7 @@ from tombola.evidence.regression import (
     new_fit,
     split_losses,
 )
+from tombola.racing.cell_predictions import AnsweredCells, CellPredictions
 from tombola.racing.rules.base import Elimination
 from tombola.racing.side_information import SideInformation
 from tombola.rng import integers
@@ -43,6 +45,10 @@ _PRIOR_ANSWERS = 3.0
 # Least number of repeated answers from which the noise is estimated, and range of that weight.
 _MIN_REPEATS = 20
 _ANSWER_LIMITS = (0.05, 50.0)
+# Columns of numbers of a cell: number, sum and sum of squares of its earlier deviations, and sum of
+# its losses.
+_COUNT, _TOTAL, _SQUARES, _LOSSES = range(4)
+_COLUMNS = 4
 
 
 class DrawnRows(Sequence[int]):
@@ -146,8 +152,13 @@ class FreshAnswers:
     So the deviation from the mean of the round is predicted: by the earlier deviations on the row,
     shrunk to the one that history suggests.
 
+    Only what was answered takes memory: 100 candidates on a million rows are as few as on a hundred.
+    With history, or a whole column on file, the predictions of all rows differ, and take a table.
+
     predicted: (N, k) present predictions of the deviations, a function of the rounds so far.
     """
+
+    predicted: CellPredictions | Floats
 
     def __init__(
         self, rule: Elimination, side: SideInformation, schedule: Callable[[int], int] = next_fit
@@ -158,32 +169,32 @@ class FreshAnswers:
         rows, k = known.shape
         self._fit: Fit | None = None
         self._kernel: Kernel | None = None
-        # Earlier deviations of each cell: number, sum, and sum of squares.
-        self._count = np.zeros((rows, k))
-        self._total = np.zeros((rows, k))
-        self._squares = np.zeros((rows, k))
+        self._cells = AnsweredCells(k, _COLUMNS)
         self._rounds = 0
         self._next_fit = schedule(0)
-        # Rows drawn so far, in the order of their first round, and sums of the losses there.
+        # Rows drawn so far, in the order of their first round.
         self._drawn: dict[int, None] = {}
-        self._losses = np.zeros((rows, k))
         # Sums over the rounds of the residuals, deviation minus prediction, and of their products.
         self._residuals = np.zeros(k)
         self._products = np.zeros((k, k))
-        self.predicted = np.zeros((rows, k))
+        nothing = np.zeros(k)
+        self._list_rows = rows
+        self._set_predictions(nothing, np.zeros(0))
         rule.reset()
         if rule.supports_predictions:
             rule.use_predictions()
             rule.state.prior_noise[:] = _PRIOR_NOISE
-            # A whole column on file tells as much about the rows as history does.
-            whole = known[:, ~np.isnan(known).any(axis=0)]
-            history = np.hstack([side.history, whole])
+            history = side.history
+            if side.n_known:
+                # A whole column on file tells as much about the rows as history does.
+                whole = known[:, ~np.isnan(known).any(axis=0)]
+                history = np.hstack([history, whole])
+                for row in np.flatnonzero((~np.isnan(known)).sum(axis=1) >= 2):
+                    answered = np.flatnonzero(~np.isnan(known[row]))
+                    self._add_deviations(int(row), known[row, answered], answered)
             if history.shape[1]:
                 self._fit = new_fit(history, k)
-            for row in np.flatnonzero((~np.isnan(known)).sum(axis=1) >= 2):
-                answered = np.flatnonzero(~np.isnan(known[row]))
-                self._add_deviations(int(row), known[row, answered], answered)
-            self._predict(self.predicted)
+            self._predict(nothing)
 
     def update(self, row: int, losses: Floats) -> None:
         """Process the answers of one round; `row` is the index that was drawn."""
@@ -199,7 +210,8 @@ class FreshAnswers:
         state.predicted_seen[active] -= offset[active]
         self._rounds += 1
         self._drawn[row] = None
-        self._losses[row, active] += losses[active]
+        places = self._cells.places(row, active)
+        self._cells.values[places, _LOSSES] += losses[active]
         self._update_variance(self._add_deviations(row, losses[active], active), row, active)
         if self._rounds >= self._next_fit and not self.rule.done:
             self._next_fit = self._schedule(self._rounds)
@@ -208,14 +220,15 @@ class FreshAnswers:
     def _add_deviations(self, row: int, answers: Floats, answered: Any) -> Floats:
         """Add the deviations of the answers of some candidates to a row; return them."""
         deviations: Floats = answers - answers.mean()
-        self._count[row, answered] += 1.0
-        self._total[row, answered] += deviations
-        self._squares[row, answered] += deviations**2
+        places = self._cells.places(row, answered)
+        self._cells.values[places, _COUNT] += 1.0
+        self._cells.values[places, _TOTAL] += deviations
+        self._cells.values[places, _SQUARES] += deviations**2
         return deviations
 
     def _update_variance(self, deviations: Floats, row: int, active: Any) -> None:
         """Estimate the variance of d - g for all pairs, from predictions made beforehand."""
-        residual = deviations - self.predicted[row, active]
+        residual = deviations - self.predicted[row][active]
         self._residuals[active] += residual
         self._products[np.ix_(active, active)] += np.outer(residual, residual)
         mean = self._residuals / self._rounds
@@ -227,49 +240,72 @@ class FreshAnswers:
 
     def _prior(self) -> Floats:
         """Predict every deviation from other rows: by history, or the candidate's mean."""
-        rows, k = self.predicted.shape
         if self._fit is None:
-            mean = self._total.sum(axis=0) / np.maximum(self._count.sum(axis=0), 1.0)
-            return np.asarray(np.broadcast_to(mean, (rows, k)))
+            return self._cells.sums(_TOTAL) / np.maximum(self._cells.sums(_COUNT), 1.0)
         fit = self._fit
+        prior = np.array(self.predicted)
+        rows, k = prior.shape
         drawn = np.array(list(self._drawn))
+        at = np.full(rows, -1)
+        at[drawn] = np.arange(drawn.size)
+        places, owners = np.divmod(self._cells.cells[: len(self._cells)], k)
+        is_drawn = at[places] >= 0
+        means = self._cells.column(_LOSSES) / np.maximum(self._cells.column(_COUNT), 1.0)
         fit.order[: drawn.size] = drawn
-        fit.losses[: drawn.size] = self._losses[drawn] / np.maximum(self._count[drawn], 1.0)
+        fit.losses[: drawn.size] = 0.0
+        fit.losses[at[places[is_drawn]], owners[is_drawn]] = means[is_drawn]
         active = self.rule.state.active
         arguments = (fit, drawn.size, active)
         if self._kernel is None:
             with expected_rounds(rows * FIT_ROUNDS, k):
                 self._kernel = compile_loop(_fit_rows, arguments)
         self._kernel(*arguments)
-        prior = self.predicted.copy()
         # The predicted mean of the row is common to all candidates and cancels.
         prior[:, active > 0] = fit.fits[:, : int(active.sum())]
         return prior
 
     def _predict(self, prior: Floats) -> None:
-        """Set the predictions: means of the earlier deviations, shrunk to `prior`."""
+        """Set the predictions: means of the earlier deviations, shrunk to `prior`.
+
+        prior: for each candidate, shape (k,), or for each cell, shape (N, k).
+        """
         weight = self._prior_weight()
-        self.predicted = (weight * prior + self._total) / (weight + self._count)
+        rows, owners = np.divmod(self._cells.cells[: len(self._cells)], prior.shape[-1])
+        at_cells = prior[owners] if prior.ndim == 1 else prior[rows, owners]
+        total = weight * at_cells + self._cells.column(_TOTAL)
+        table = self._set_predictions(prior, total / (weight + self._cells.column(_COUNT)))
         state = self.rule.state
-        state.predicted_mean[:] = self.predicted.mean(axis=0)
+        state.predicted_mean[:] = table.mean()
         active = np.flatnonzero(state.active > 0)
-        for b in active:
-            largest = (self.predicted[:, [b]] - self.predicted[:, active]).max(axis=0)
-            # A fresh answer can be anything, also where answers are on file.
-            state.residual_low[b, active] = -1.0 - largest
+        largest = np.full((active.size, active.size), -math.inf)
+        for block in table.blocks():
+            predicted = block[:, active]
+            for b in range(active.size):
+                gaps = (predicted[:, [b]] - predicted).max(axis=0)
+                largest[b] = np.maximum(largest[b], gaps)
+        # A fresh answer can be anything, also where answers are on file.
+        state.residual_low[np.ix_(active, active)] = -1.0 - largest
+
+    def _set_predictions(self, base: Floats, values: Floats) -> CellPredictions:
+        cells = self._cells.cells[: len(self._cells)].copy()
+        table = CellPredictions(self._list_rows, base, cells, values)
+        self.predicted = table
+        return table
 
     def _prior_weight(self) -> float:
         """Return noise / differences between rows, as variances, from repeated answers."""
-        repeated = self._count >= 2.0
-        freedom = float((self._count[repeated] - 1.0).sum())
+        counts = self._cells.column(_COUNT)
+        totals = self._cells.column(_TOTAL)
+        repeated = counts >= 2.0
+        freedom = float((counts[repeated] - 1.0).sum())
         if freedom < _MIN_REPEATS:
             return _PRIOR_ANSWERS
-        spread = self._squares - self._total**2 / np.maximum(self._count, 1.0)
+        spread = self._cells.column(_SQUARES) - totals**2 / np.maximum(counts, 1.0)
         noise = float(spread[repeated].sum()) / freedom
-        count = self._count.sum(axis=0)
+        count = self._cells.sums(_COUNT)
         answered = count > 1.0
-        mean = self._total.sum(axis=0)[answered] / count[answered]
-        whole = self._squares.sum(axis=0)[answered] / count[answered] - mean**2
+        mean = self._cells.sums(_TOTAL)[answered] / count[answered]
+        whole = self._cells.sums(_SQUARES)[answered] / count[answered] - mean**2
         between = max(float(np.mean(whole)) - noise, 0.0)
         low, high = _ANSWER_LIMITS
         return float(np.clip(noise / between, low, high)) if between > 0.0 else high

@@ -72,12 +72,13 @@ class _RowsLeft(FreshAnswers):
 
     def _predict(self, prior: Floats) -> None:
         super()._predict(prior)
-        self.predicted = -self.predicted
+        predicted = -np.asarray(self.predicted)
+        self.predicted = predicted
         state = self.rule.state
-        left = [row for row in range(len(prior)) if row not in self._drawn]
-        state.predicted_mean[:] = self.predicted[left].sum(axis=0) / max(1, len(left))
+        left = [row for row in range(len(predicted)) if row not in self._drawn]
+        state.predicted_mean[:] = predicted[left].sum(axis=0) / max(1, len(left))
         for b in range(2):
-            largest = (self.predicted[:, [b]] - self.predicted).max(axis=0)
+            largest = (predicted[:, [b]] - predicted).max(axis=0)
             state.residual_low[b] = -1.0 - largest
 
 
