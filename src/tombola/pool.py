@@ -166,6 +166,15 @@ class Pool:
         """The index of the action with the least total loss; the lowest one at ties."""
         return int(np.argmin(self.totals))
 
+    @property
+    def all_best(self) -> list[str]:
+        """The names of the actions with the least total loss; several at ties."""
+        # Totals that differ by the rounding of a sum are equal.
+        allowed = self.totals[self.best] + 1e-9 * self.rows
+        return [
+            name for name, total in zip(self.actions, self.totals, strict=True) if total <= allowed
+        ]
+
     def _check_costs(self, costs: Any) -> Rows:
         array = _array("costs", costs)
         table = _frozen(array[:, :, None] if array.ndim == 2 else array, "costs", dimensions=3)

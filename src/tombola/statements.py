@@ -48,6 +48,11 @@ SCOPES: dict[Reading, str] = {
 # Conditions of a claim, each a clause after the confidence.
 RANDOM_PART = "if the rows answered are a random part of the list"
 RANDOM_CLUSTERS = "if the clusters answered are a random part of all clusters"
+# Rows that count in the order of the file: of a sorted one the first rows are no random part.
+RANDOM_ORDER = "if the file lists its rows in random order"
+RANDOM_CLUSTER_ORDER = "if the file lists its clusters in random order"
+# Expected answers of finished runs: one seed or one trained model makes the rows of a run dependent.
+INDEPENDENT_ANSWERS = "if answers to different rows are independent"
 # The table is a sample, as its reader declares.
 RANDOM_SAMPLE = "if the rows read are a random sample of the list"
 RANDOM_STRATA = "if the rows read are a random sample of each stratum"
@@ -234,6 +239,15 @@ class Conclusion:
         if self.advantage is None:
             return text
         return f"{text} ({quantity.difference_text(self.advantage)} on {plural(self.rows, 'row')})"
+
+
+def largest_cluster_text(rows: int) -> str:
+    """Return the condition of a claim beyond this list that depends on the size of clusters.
+
+    >>> largest_cluster_text(3)
+    'if no cluster has more than 3 rows'
+    """
+    return f"if no cluster has more than {plural(rows, 'row')}"
 
 
 def bound_text(bound: float, *, up: bool) -> str:

@@ -40,6 +40,18 @@ def test_many_actions_stay_in_the_table() -> None:
     assert len(command) < 200
 
 
+def test_equal_best_actions_are_both_named() -> None:
+    """ "Best action (exact): 0; next: 1, +0": neither is better than the other."""
+    rows = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]] * 20
+    report = report_on(rows, repetitions=2)
+    assert report.summary.best == (
+        "Best actions in this table (exact): 0 and 1, mean loss 0.5 each; next: 2, +0.5. Learners "
+        "are for new lists."
+    )
+    assert "next" not in report_on([row[:2] for row in rows], repetitions=2).summary.best
+    assert "best fixed actions: 0, 1, mean loss 0.5" in read_table(rows, kind="losses").notes
+
+
 def test_summary_of_clear_table() -> None:
     summary = report_on(CLEAR).summary
     assert summary.table == "t.csv: 120 rows, 2 actions (0, 1), read as losses: lower is better."

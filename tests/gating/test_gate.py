@@ -289,3 +289,23 @@ def test_assert_not_worse() -> None:
         assert_not_worse(OLD, changed(30, 30), within=0.02, kind="scores", undecided="fail")
     with pytest.raises(ValueError, match="undecided"):
         assert_not_worse(OLD, OLD, within=0.02, kind="scores", undecided="maybe")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"clusters": "chat"}, "if no cluster has more than 3 rows"),
+        ({"clusters": "chat", "cluster_size": 5}, "if no cluster has more than 5 rows"),
+        ({"reading": "expected"}, "if answers to different rows are independent"),
+        ({"reading": "expected", "run_effects": True}, ""),
+        ({}, ""),
+    ],
+)
+def test_gate_says_what_it_assumes(options: dict[str, Any], words: str) -> None:
+    """Clusters and finished runs need an assumption, as in `rank`; the gate was silent."""
+    scores = {f"q{i}": float(i % 5 != 0) for i in range(60)}
+    table = frame(scores, chat=[f"c{i // 3}" for i in range(60)])
+    result = tombola.gate(table, table, within=0.2, **options)
+    assert result.statement.condition == ", ".join(filter(None, [words, "for one look"]))
+    assert ("this holds if" in str(result)) is bool(words)
+    assert words in str(result)

@@ -243,6 +243,32 @@ def test_looks_at_a_file_that_grows_keep_all_claims(monkeypatch: pytest.MonkeyPa
         rank(table, kind="losses", in_order=True, reading="beyond", final_rows=30)
 
 
+@pytest.mark.parametrize("clusters", [None, [row // 2 for row in range(20)]])
+def test_rows_in_order_assume_a_random_order(clusters: list[int] | None) -> None:
+    """A sorted file proves the wrong order for sure; the sentence had no condition at all."""
+    rows = [[0.0, 1.0]] * 10 + [[1.0, 0.0]] * 10
+    growing = np.array(rows)
+    growing[10:] = NAN
+    options: dict[str, Any] = {"in_order": True, "clusters": clusters, "level": 0.4}
+    ranking = rank(growing, kind="losses", names="ab", **options)
+    [statement] = ranking.statements
+    assert ranking.reading().before[0, 1], "a tie by all rows: a and b are equal"
+    part = "rows" if clusters is None else "clusters"
+    assert f"if the file lists its {part} in random order, however often" in str(ranking)
+    assert statement.to_json()["condition"].startswith("if the file lists its")
+    whole = rank(rows, kind="losses", names="ab", in_order=True, reading="recorded")
+    assert "random order" not in str(whole)
+
+
+def test_expected_answers_of_finished_runs_assume_independent_rows() -> None:
+    """One seed per run makes rows dependent: the sentence said nothing about it."""
+    rows = [[0.0, 1.0]] * 30
+    dependent = rank(rows, kind="losses", names="ab", reading="expected", run_effects=True)
+    independent = rank(rows, kind="losses", names="ab", reading="expected")
+    assert "if answers to different rows are independent, for one look" in str(independent)
+    assert "independent" not in str(dependent)
+
+
 def test_clusters_with_missing_rows_name_clusters() -> None:
     """ "208 rows" were clusters, and the condition is about clusters, not rows."""
     rows = [[0, 1], [0, NAN], [1, 0], [0, 1], [0, 1], [0, 1]] * 6
@@ -350,3 +376,13 @@ def test_declared_right_or_wrong_answers() -> None:
         rank(rows, kind="losses", reading="beyond")
     with pytest.raises(ParameterError, match="right or wrong"):
         rank([[0.5, 1.0]] * 5, kind="losses", binary=True)
+
+
+def test_beyond_may_be_narrower_than_expected() -> None:
+    """The readings are about different means, and have different tests (docs/theory/ranks.md)."""
+    options: dict[str, Any] = {"kind": "losses", "names": "ab", "binary": True}
+    rows = [[0.0, 1.0]] * 5
+    beyond = rank(rows, reading="beyond", **options)
+    expected = rank(rows, reading="expected", **options)
+    assert beyond.reading().ranks.tolist() == [[1, 1], [2, 2]]
+    assert expected.reading().ranks.tolist() == [[1, 2], [1, 2]]

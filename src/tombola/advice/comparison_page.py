@@ -67,7 +67,7 @@ def _answer(report: CompareReport) -> Answer:
     summary = report.summary
     facts = (
         ("rows", f"{report.pool.rows:,}"),
-        ("best action (exact)", report.pool.actions[report.pool.best]),
+        ("best action (exact)", join_names(report.pool.all_best)),
         ("orders played", f"{report.request.repetitions:,}"),
     )
     return Answer("measured", "good", summary.advice, summary.gain, facts, summary.command)
@@ -177,7 +177,7 @@ def _facts(report: CompareReport) -> list[tuple[str, str]]:
     facts = [
         ("rows", f"{pool.rows:,}"),
         ("actions", f"{pool.k:,}"),
-        ("best fixed action", pool.actions[pool.best]),
+        ("best fixed action", join_names(pool.all_best)),
         (f"its mean {report.quantity}", f"{mean:.4f}"),
         ("repetitions", str(request.repetitions)),
         ("seed", str(request.seed)),

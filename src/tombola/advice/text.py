@@ -101,13 +101,15 @@ def _best_text(report: "CompareReport") -> str:
             f"{which} (exact): {mix_text(pool, best, units)}. {price} Learners are for new lists."
         )
     loss = float(pool.means[pool.best])
+    names = pool.all_best
     text = (
-        f"Best action in this table (exact): {pool.actions[pool.best]}, mean "
-        f"{units.quantity} {units.number(loss):.4g}"
+        f"Best action{'s' if len(names) > 1 else ''} in this table (exact): "
+        f"{join_names(names, last=' and ')}, mean {units.quantity} {units.number(loss):.4g}"
+        f"{' each' if len(names) > 1 else ''}"
     )
-    if pool.k > 1:
+    if len(names) < pool.k:
         second = min(
-            (action for action in range(pool.k) if action != pool.best),
+            (action for action, name in enumerate(pool.actions) if name not in names),
             key=lambda a: float(pool.means[a]),
         )
         gap = units.gap(float(pool.means[second]) - loss)

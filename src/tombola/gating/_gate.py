@@ -1,6 +1,7 @@
 """`gate`: compare new versions with an old one, each metric with its allowed loss."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -31,7 +32,7 @@ from tombola.gating.versions import (
     read_versions,
     version_of_values,
 )
-from tombola.statements import Reading
+from tombola.statements import INDEPENDENT_ANSWERS, Reading, largest_cluster_text
 from tombola.tables.formats.logs import LogOptions
 from tombola.units import Kind, Units
 
@@ -180,6 +181,7 @@ def gate(
         only_new,
         "cluster" if clusters else "row",
         tuple(_notes(versions, pairs, comparisons, settings)),
+        assumption=_assumption(pairs, settings),
     )
 
 
@@ -480,7 +482,23 @@ def _notes(
     if base.by_place:
         notes.append("rows are paired by their place, since they have no ids")
     notes += [text for own in pairs.values() if (text := _runs_text(base.name, own, settings))]
+    if assumption := _assumption(pairs, settings):
+        notes.append(f"this holds {assumption}")
     return notes
+
+
+def _assumption(pairs: Mapping[tuple[str, str], Pairs], settings: Settings) -> str:
+    """Return what the level needs beyond the reading, as a clause; "" for nothing."""
+    if settings.reading == "expected" and not settings.run_effects:
+        return INDEPENDENT_ANSWERS
+    sizes = [
+        settings.cluster_size or max(Counter(own.clusters).values())
+        for own in pairs.values()
+        if own.clusters is not None
+    ]
+    if settings.reading != "beyond" or not sizes:
+        return ""
+    return largest_cluster_text(max(sizes))
 
 
 def _runs_text(old: str, pairs: Pairs, settings: Settings) -> str:

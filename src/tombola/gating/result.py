@@ -235,6 +235,7 @@ class GateResult:
     unit: what the bounds count, row or cluster.
     notes: sentences on what was read.
     race: what the race has established, if the versions were called live; None for finished scores.
+    assumption: what the level needs beyond the reading, as a clause; "" for nothing.
     """
 
     old: str
@@ -249,6 +250,7 @@ class GateResult:
     unit: str = "row"
     notes: tuple[str, ...] = ()
     race: Statement | None = None
+    assumption: str = ""
 
     @property
     def versions(self) -> list[str]:
@@ -307,7 +309,7 @@ class GateResult:
                 "score" if self.several else first.metric, higher_is_better=first.units.scores
             ),
             counts=Counts(rows=first.rows, counted=first.rows),
-            condition="" if exact else self.looks_text,
+            condition="" if exact else ", ".join(filter(None, [self.assumption, self.looks_text])),
         )
 
     @property

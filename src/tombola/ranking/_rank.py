@@ -27,7 +27,14 @@ from tombola.ranking.expected import order_in_expectation, pair_goal, passes_of
 from tombola.ranking.metrics import Candidates, read_candidates, read_metrics
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.result import MetricsRanking, Ranking, Reading, ReadingName
-from tombola.statements import RANDOM_CLUSTERS, RANDOM_PART
+from tombola.statements import (
+    INDEPENDENT_ANSWERS,
+    RANDOM_CLUSTER_ORDER,
+    RANDOM_CLUSTERS,
+    RANDOM_ORDER,
+    RANDOM_PART,
+    largest_cluster_text,
+)
 from tombola.tables.names import contrary_names, direction_of
 from tombola.tables.options import ReadOptions
 from tombola.tables.to_pool import Table, suggested_range
@@ -441,7 +448,7 @@ class _Clusters:
     @property
     def condition(self) -> str:
         """What ranks beyond this list assume of clusters, as a clause."""
-        return f"if no cluster has more than {plural(self.largest, 'row')}"
+        return largest_cluster_text(self.largest)
 
     def note(self, readings: tuple[Reading, ...], wanted: ReadingName | None) -> str:
         """Return why the ranks beyond this list were left out; "" if they were not."""
@@ -537,6 +544,7 @@ def _expected(runs: Floats, level: float, run_effects: bool) -> Reading:  # noqa
         high,
         _variance(means),
         pair_goal(k, level),
+        condition="" if run_effects else INDEPENDENT_ANSWERS,
         contradiction=bool((before & before.T).any()),
     )
 
@@ -563,8 +571,10 @@ def _readings(
             result = _exact(units, plan.level)
         else:
             result = _running(answered[order], population, plan, population)
-            part = RANDOM_PART if clusters is None else RANDOM_CLUSTERS
-            result = result if in_order else replace(result, condition=part)
+            condition = RANDOM_ORDER if in_order else RANDOM_PART
+            if clusters is not None:
+                condition = RANDOM_CLUSTER_ORDER if in_order else RANDOM_CLUSTERS
+            result = replace(result, condition=condition)
         readings.append(
             result if clusters is None else _in_row_units(result, clusters, beyond=False)
         )

@@ -217,7 +217,8 @@ def to_pool(
         runs,
     )
     mean = f"mean {table.units.quantity} {table.units.number(float(pool.means[pool.best])):.4g}"
-    best = f"best fixed action: {pool.actions[pool.best]}, {mean}"
+    names = pool.all_best
+    best = f"best fixed action{'s' if len(names) > 1 else ''}: {join_names(names)}, {mean}"
     return table._replace(notes=[table.direction, *parsed.notes, *notes, best])
 
 
