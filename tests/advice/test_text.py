@@ -1,5 +1,6 @@
 """Sentences of a report: best action, advised learner, precision, warnings, prices of budgets and targets."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from tombola import Pool
 from tombola.advice import CompareReport, CompareRequest, Conditions, run_comparison
+from tombola.advice.comparison_page import compare_page
 from tombola.advice.text import order_test_text
 from tombola.evidence import order_verdict
 from tombola.learners import FollowTheLeader
@@ -50,6 +52,16 @@ def test_equal_best_actions_are_both_named() -> None:
     )
     assert "next" not in report_on([row[:2] for row in rows], repetitions=2).summary.best
     assert "best fixed actions: 0, 1, mean loss 0.5" in read_table(rows, kind="losses").notes
+
+
+def test_page_highlights_a_learner_only_if_it_is_advised() -> None:
+    """With "play one fixed action" as advice the page marked the learner of smallest regret."""
+    tie = report_on([[0.0, 1.0], [1.0, 0.0]] * 20, repetitions=3)
+    assert tie.advice.fixed_action
+    assert 'class="advised"' not in compare_page(tie, command="")
+    page = compare_page(report_on(CLEAR), command="")
+    [marked] = re.findall(r'<tr class="advised">.*?class="name">(\w+)<', page)
+    assert marked == "FollowTheLeader"
 
 
 def test_summary_of_clear_table() -> None:

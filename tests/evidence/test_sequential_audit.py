@@ -198,6 +198,22 @@ def test_rejected_batch_changes_nothing() -> None:
         assert math.isnan(strata.mean)  # and none of y was seen
 
 
+@pytest.mark.parametrize(
+    "order", [(0.0, 0.0, 0.0, 0.2, 0.1), (0.2, 0.0, 0.1, 0.0, 0.0), (0.1, 0.2, 0.0, 0.0, 0.0)]
+)
+@pytest.mark.parametrize(
+    ("text", "outcome"), [("mean(s) <= 0.06", "proved"), ("mean(s) > 0.06", "refuted")]
+)
+def test_strata_at_the_threshold_are_decided_by_the_whole_list(
+    order: tuple[float, ...], text: str, outcome: str
+) -> None:
+    """Compared without slack, .06 <= .06 was refuted, since the sum of a float is a little more."""
+    names = ["y" if value else "x" for value in order]
+    audit = Audit([parse_statement(text)], strata={"x": 3, "y": 2})
+    audit.extend({"s": list(order)}, names)
+    assert audit.results()[0].outcome == outcome
+
+
 def test_audit_in_strata() -> None:
     audit = Audit([parse_statement("mean(a) > 0.5")], strata={"x": 100, "y": 300})
     audit.extend({"a": [0.0] * 10 + [0.9] * 200}, ["x"] * 10 + ["y"] * 200)

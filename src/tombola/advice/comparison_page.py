@@ -57,6 +57,7 @@ def compare_page(report: CompareReport, *, command: str) -> str:
             (picture, draw_for_page(f"compare-{index}", picture.chart))
             for index, picture in enumerate(pictures)
         ],
+        advised=None if report.advice.fixed_action else report.advice.learner,
         means=_mean_list(report.pool, report.units),
         command=command,
     )

@@ -73,6 +73,8 @@ def _leader(now: "Status") -> list[str]:
     if not known:
         return ["Ahead: no action yet; record outcomes first."]
     leader = known[0]
+    if len(now.leaders) > 1:
+        return [f"Level: {'; '.join(_mean_text(action, now.units) for action in now.leaders)}."]
     behind = (
         f"; next: {_mean_text(known[1], now.units)}"
         if len(known) > 1

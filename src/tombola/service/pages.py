@@ -271,13 +271,13 @@ def _session_view(now: Status) -> dict[str, Any]:
         return _position((number - units.low) / (units.high - units.low))
 
     strips = []
-    leader = now.leader
+    leaders = now.leaders
     for action in now.actions:
         low, high = position(action.low), position(action.high)
         strips.append(
             {
                 "name": action.name,
-                "best": action is leader,
+                "best": action in leaders,
                 "known": action.known,
                 "low": low,
                 "width": max(high - low, 0.5),

@@ -302,6 +302,16 @@ class Status:
         return best_of(known, key=lambda action: action.mean, default=None)
 
     @property
+    def leaders(self) -> list[ActionStatus]:
+        """The leader, and the actions with the same mean."""
+        first = self.leader
+        return [
+            action
+            for action in self.actions
+            if first is not None and action.known and abs(action.mean - first.mean) <= _ROUNDING
+        ]
+
+    @property
     def statement(self) -> Statement:
         """What is proved about the best action of the list."""
         k = len(self.actions)
