@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from naive.race import ranked, wealth
+from naive.race import choice, ranked, wealth
 
 
 def bounds(table: Any, known: Any, i: Any, a: Any) -> Any:
@@ -21,7 +21,7 @@ def best(table: Any, known: Any, level: Any) -> Any:
     """Return the active candidates before the first and after each row, and the calls; `known` marks cells on file."""
     N, k = len(table), len(table[0])
     active, history, calls = list(range(k)), [], 0
-    opponents: Any = {b: [] for b in range(k)}
+    choices: Any = {b: [] for b in range(k)}
     # Answers on file may exclude candidates before the first row.
     smallest = min(bounds(table, known, 0, a)[1] for a in active)
     active = [b for b in active if bounds(table, known, 0, b)[0] <= smallest + 1e-9 * N]
@@ -32,8 +32,8 @@ def best(table: Any, known: Any, level: Any) -> Any:
         calls += sum(not known[i][a] for a in active)
         order = ranked(table[:i], active, k)
         for b in active:
-            opponents[b].append((b, order[0] if b != order[0] else order[1]))
-        out = [b for b in active if wealth(table[: i + 1], opponents[b], 0.0, N, N) >= 1 / level]
+            choices[b].append(choice(table[:i], b, order, k))
+        out = [b for b in active if wealth(table[: i + 1], choices[b], 0.0, N, N) >= 1 / level]
         if len(out) == len(active):
             out.remove(order[0])
         active = [b for b in active if b not in out]

@@ -39,14 +39,15 @@ class Account:
         ]
         self.deposit += amount
 
-    def bet(self, past: Any, d: Any) -> None:
+    def bet(self, past: Any, d: Any, variance: Any = None) -> None:
+        """Bet on difference d after the past ones; the variance is that of the past bets, if not given."""
         i, lead = len(past), sum(past)
+        if variance is None:
+            variance = (0.5 + self.squares) / (self.count + 2)
         m = self.shift if self.N == math.inf else (self.N * self.shift - lead) / (self.N - i)
         if m < 1:
             cap = 0.95 / (1 + m) if m > -1 else math.inf
-            sizes = bets(
-                lead, i, self.shift, self.N, self.length, (0.5 + self.squares) / (self.count + 2)
-            )
+            sizes = bets(lead, i, self.shift, self.N, self.length, variance)
             self.strategies = [
                 w * (1 + min(bet, cap) * (d - m))
                 for w, bet in zip(self.strategies, sizes, strict=True)
@@ -55,16 +56,41 @@ class Account:
             self.count += 1
 
 
-def differences(rows: Any, b: Any, a: Any) -> Any:
-    """Return the loss of b minus the loss of a in each row."""
-    return [row[b] - row[a] for row in rows]
+def differences(rows: Any, b: Any, *others: Any) -> Any:
+    """Return the loss of b minus the mean loss of the others in each row."""
+    return [row[b] - sum(row[a] for a in others) / len(others) for row in rows]
 
 
-def wealth(rows: Any, pairs: Any, shift: Any, N: Any, length: Any, since: Any = 0) -> Any:
-    """Return the wealth of bets from row `since` on; pairs[i] are candidate and opponent in row since + i."""
+def spread(past: Any, pseudo_rows: Any, size: Any) -> Any:
+    """Return the variance of differences to a mean of `size` opponents, with pseudo-rows."""
+    squares = sum(d * d for d in past) - (sum(past) ** 2 / len(past) if past else 0)
+    return (squares + pseudo_rows * (1 + 1 / size) / 8) / (len(past) + pseudo_rows)
+
+
+def opponents(rows: Any, b: Any, others: Any, most: Any, pseudo_rows: Any, factor: Any) -> Any:
+    """Return b, the first of the others with the clearest lead as a mean, and the variance to them."""
+    chosen, largest = 0, 0.0
+    for size in range(1, min(most, len(others)) + 1):
+        past = differences(rows, b, *others[:size])
+        ratio = max(sum(past), 0) ** 2 / spread(past, pseudo_rows, size)
+        if size == 1 or ratio > largest * factor:
+            chosen, largest = size, ratio
+    group = others[:chosen]
+    return b, group, spread(differences(rows, b, *group), pseudo_rows, chosen)
+
+
+def choice(past: Any, b: Any, order: Any, k: Any) -> Any:
+    """Return b, its opponents in a race for the best, and the variance; `order` ranks the active candidates."""
+    others = [a for a in order if a != b]
+    return opponents(past, b, others, 8, 2, 1.1) if k > 2 else (b, others[:1], None)
+
+
+def wealth(rows: Any, choices: Any, shift: Any, N: Any, length: Any, since: Any = 0) -> Any:
+    """Return the wealth of bets from row `since` on; choices[i] are candidate, opponents, variance in row since + i."""
     account = Account(1.0, shift, N, length)
-    for i, (b, o) in enumerate(pairs, start=since):
-        account.bet(differences(rows[:i], b, o), rows[i][b] - rows[i][o])
+    for i, (b, group, variance) in enumerate(choices, start=since):
+        [d] = differences([rows[i]], b, *group)
+        account.bet(differences(rows[:i], b, *group), d, variance)
     return account.wealth
 
 
@@ -92,15 +118,15 @@ def best(table: Any, level: Any, N: Any = None) -> Any:
     N = len(table) if N is None else N
     k = len(table[0])
     active, history = list(range(k)), []
-    opponents: Any = {b: [] for b in range(k)}
+    choices: Any = {b: [] for b in range(k)}
     for i in range(len(table)):
         if len(active) == 1:
             break
         past, seen = table[:i], table[: i + 1]
         order = ranked(past, active, k)
         for b in active:
-            opponents[b].append((b, order[0] if b != order[0] else order[1]))
-        out = [b for b in active if wealth(seen, opponents[b], 0.0, N, len(table)) >= 1 / level]
+            choices[b].append(choice(past, b, order, k))
+        out = [b for b in active if wealth(seen, choices[b], 0.0, N, len(table)) >= 1 / level]
         if len(out) == len(active):
             out.remove(order[0])
         active = [b for b in active if b not in out]
@@ -169,15 +195,15 @@ def top(table: Any, level: Any, m: Any, most: Any = 5000) -> Any:
         if chosen is not None:
             out = dict.fromkeys(active, math.inf)
             rejected: Any = set()
-            for members, opponents in chosen.items():
-                others = [a for a in active if a not in members]
-                opponents.append(
-                    (
-                        max(members, key=lambda b: (sums[b], -b)),
-                        min(others, key=lambda a: (sums[a], a)),
-                    )
+            for members, choices in chosen.items():
+                others = [a for a in ranked(table[:i], active, k) if a not in members]
+                worst = max(members, key=lambda b: (sums[b], -b))
+                choices.append(
+                    opponents(table[:i], worst, others, 4, 10, 1 + 1e-9)
+                    if k > 2
+                    else (worst, others[:1], None)
                 )
-                value = wealth(table[: i + 1], opponents, 0.0, N, N, since)
+                value = wealth(table[: i + 1], choices, 0.0, N, N, since)
                 if any((a, b) in certain for a in others for b in members):
                     value = math.inf
                 out |= {b: min(out[b], value) for b in members}
@@ -188,9 +214,7 @@ def top(table: Any, level: Any, m: Any, most: Any = 5000) -> Any:
                 b: min(value, least[b]) if value >= threshold else value for b, value in out.items()
             }
             chosen = {
-                members: opponents
-                for members, opponents in chosen.items()
-                if members not in rejected
+                members: choices for members, choices in chosen.items() if members not in rejected
             }
         if not few:
             for b in active:
@@ -200,6 +224,10 @@ def top(table: Any, level: Any, m: Any, most: Any = 5000) -> Any:
                     if a != b
                 )
                 out[b] = max(out[b], sum(against[: k - m]) / (k - m) / m * 3)
+        if i + 1 == N:
+            # The totals are known, and decide, whatever the bets have rejected.
+            sums = totals(table, k)
+            return [b for b in active if sum(sums[a] < sums[b] - 1e-9 * N for a in active) < m]
         for b in sorted(active, key=lambda b: (-out[b], b)):
             if out[b] >= threshold and len(active) > m:
                 active.remove(b)

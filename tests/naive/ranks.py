@@ -43,7 +43,7 @@ def wealth(rows, a, b, population, total_rows=None):
     """Return the wealth of the four bets of the race against "L(a) <= L(b)"."""
     return race.wealth(
         rows,
-        [(a, b)] * len(rows),
+        [(a, [b], None)] * len(rows),
         0.0,
         population,
         population if total_rows is None else total_rows,

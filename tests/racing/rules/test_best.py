@@ -1,6 +1,7 @@
 """Best: naive twin, Theorem 1 by enumeration of all small pools and orders, and injected faults."""
 
 import math
+from collections import Counter
 from itertools import chain, combinations_with_replacement, permutations, product
 from typing import Any
 
@@ -12,9 +13,19 @@ from hypothesis import strategies as st
 from naive import race as naive
 from race_cases import BITS, LEVELS, THIRDS, by_one_row, error_rate, loss_tables
 from tombola.engine.compiler import compile_loop
+from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.best import Best
 from tombola.racing.rules.bets import update_wealth
-from tombola.racing.rules.elimination import best_two, count_row, drop, drop_hopeless, finish
+from tombola.racing.rules.elimination import (
+    MOST_OPPONENTS,
+    best_two,
+    bet_against,
+    count_row,
+    drop,
+    drop_hopeless,
+    finish,
+)
+from tombola.racing.rules.opponents import add_products, count_opponents, rank_candidates
 
 
 @settings(max_examples=150, deadline=None)
@@ -246,3 +257,65 @@ def test_skipping_rows_ruins_guarantee() -> None:
         rule.play(table, np.array(order, np.uint32))
         wrong += rule.leader != 1
     assert wrong > 40
+
+
+def expected_wealth(rule: Elimination, table: Any) -> float:
+    """Return the largest expected wealth against a best candidate, over all orders."""
+    totals = table.sum(axis=0)
+    wealth = np.zeros(totals.size)
+    orders = list(permutations(range(len(table))))
+    for order in orders:
+        rule.reset()
+        for row in order:
+            if not rule.done:
+                rule.update(table[row].copy())
+        wealth += rule.state.wealth.sum(axis=1)
+    return float((wealth / len(orders))[totals <= totals.min() + 1e-9].max())
+
+
+def mean_pools() -> Any:
+    """Yield lists of 3 to 5 rows with 4 or 5 candidates; every second has a tie of the best."""
+    rng = np.random.default_rng(11)
+    for number in range(24):
+        table = rng.choice(THIRDS, (int(rng.integers(3, 6)), int(rng.integers(4, 6))))
+        if number % 2:
+            table[:, -1] = rng.permutation(table[:, np.argmin(table.sum(axis=0))])
+        yield table
+
+
+class OpponentsOfPresentRow(Best):
+    """Fault: the opponents are the best candidates of the row to bet on."""
+
+    @staticmethod
+    def step(state: Any, losses: Any) -> None:
+        past = state.total_loss.copy()
+        state.total_loss[:] = losses
+        rank_candidates(state, state.products, MOST_OPPONENTS + 1)
+        state.total_loss[:] = past
+        for b in range(losses.size):
+            state.current_wealth[b] = bet_against(state, state.products, losses, b, -1)
+        add_products(state, state.products, losses)
+        count_row(state, losses)
+        finish(state, 1.0)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_mean_opponents_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wealth against a best candidate has expectation at most 1, exact over all orders; and a fault exceeds it."""
+    sizes: Counter[int] = Counter()
+
+    def counted(*arguments: Any) -> tuple[int, float]:
+        count, variance = count_opponents(*arguments)
+        sizes[count] += 1
+        return count, variance
+
+    monkeypatch.setattr("tombola.racing.rules.elimination.count_opponents", counted)
+    # No candidate is dropped at this level by its wealth.
+    largest = [expected_wealth(Best(t.shape[1], len(t), len(t), 1e-9), t) for t in mean_pools()]
+    assert max(largest) <= 1.0 + 1e-12
+    assert sizes[2] + sizes[3] > 500, "too few opponents are means"
+    largest = [
+        expected_wealth(OpponentsOfPresentRow(t.shape[1], len(t), len(t), 1e-9), t)
+        for t in mean_pools()
+    ]
+    assert max(largest) > 1.2

@@ -84,7 +84,7 @@ def test_theorem_3_exactly(most: int) -> None:
 def test_choice_by_current_row_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pair that is chosen after a look at the row makes the expected wealth exceed 1."""
 
-    def peek(state: Any, losses: Any, s: int) -> None:
+    def peek(state: Any, products: Any, losses: Any, s: int) -> None:
         inside = state.members[s] > 0
         worst = max(np.flatnonzero(inside & (state.active > 0)).tolist(), key=lambda c: losses[c])
         best = min(np.flatnonzero(~inside & (state.active > 0)).tolist(), key=lambda c: losses[c])

@@ -21,7 +21,9 @@ from tombola.paper.rows import Row, Rows, matching
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.best import Best
+from tombola.racing.rules.elimination import MOST_OPPONENTS, bet_against, count_row, finish
 from tombola.racing.rules.gate import Gate
+from tombola.racing.rules.opponents import add_products, rank_candidates
 from tombola.racing.rules.top import Top
 from tombola.racing.rules.within import Within
 from tombola.racing.side_information import SideInformation
@@ -52,6 +54,14 @@ _POOLS: dict[str, list[list[float]]] = {
         [0.0, 1.0, 0.9],
         [0.0, 1.0, 0.7],
     ],
+    # Who is best of the others changes from row to row: opponents chosen by the row would show.
+    "others take turns": [
+        [0.5, 0.0, 1.0],
+        [0.5, 0.0, 1.0],
+        [0.5, 1.0, 0.0],
+        [0.5, 1.0, 0.0],
+        [0.4, 0.5, 0.5],
+    ],
 }
 
 
@@ -74,6 +84,24 @@ def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row
     return {"error": float(np.mean(wrong)), "wealth": float(means[best].max())}
 
 
+def _with_opponents_of_present_row(rule: Elimination) -> Elimination:
+    """Choose the opponents of `Best` by the losses of the row to bet on: a fault."""
+
+    def step(state: Any, losses: Floats) -> None:
+        past = state.total_loss.copy()
+        state.total_loss[:] = losses
+        rank_candidates(state, state.products, MOST_OPPONENTS + 1)
+        state.total_loss[:] = past
+        for b in range(losses.size):
+            state.current_wealth[b] = bet_against(state, state.products, losses, b, -1)
+        add_products(state, state.products, losses)
+        count_row(state, losses)
+        finish(state, 1.0)
+
+    rule.kernels["step"] = step
+    return rule
+
+
 class _RaceClaim(Extension):
     """Error of a race of 3 candidates over all orders of 5 and 6 rows, at 5 levels.
 
@@ -88,6 +116,9 @@ class _RaceClaim(Extension):
         unchanged
     )  # from the true losses to those that the rule sees
     share: Callable[[float], float] = component(unchanged)  # from the level to that of the rule
+    changed: Callable[[Elimination], Elimination] = component(
+        unchanged
+    )  # from the rule to the one that plays
 
     # From candidates, rows, rows that the rule assumes, and level to the rule of the race.
     rule: ClassVar[Callable[..., Elimination]]
@@ -109,7 +140,7 @@ class _RaceClaim(Extension):
         rows = len(table)
         totals = table.sum(axis=0)
         for level in _LEVELS:
-            rule = self.rule(3, rows, self.size(rows), self.share(level))
+            rule = self.changed(self.rule(3, rows, self.size(rows), self.share(level)))
             spent = self.spent(rule) / level
             wrong = []
             wealth = []
@@ -175,6 +206,12 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
         statement = "P(wrong answer) ≤ level, E wealth ≤ 1"
         checks = [exact(worst <= 1.0), exact(wealth <= 1.0 + 1e-9), exact(spent <= 1.0 + 1e-9)]
         return self.verdict_from(checks, measured, statement)
+
+    def faults(self) -> dict[str, Overrides]:
+        return {
+            **super().faults(),
+            "opponents chosen by the present row": {"changed": _with_opponents_of_present_row},
+        }
 
 
 class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
@@ -244,7 +281,7 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
 class CertificateClaim(Extension, name="certificate", expected="holds"):
     """Expected wealth of `EProcess` against the true mean, after every row.
 
-    All orders of three lists of 5 and 6 losses are computed; wealth is 1 at the start.
+    All orders of four lists of 5 and 6 losses are computed; wealth is 1 at the start.
 
     Title: The evidence against the true mean does not grow
     Source: our check of Waudby-Smith and Ramdas 2024 (docs/theory/confidence.md)

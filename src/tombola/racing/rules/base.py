@@ -26,6 +26,7 @@ from tombola.racing.rules.bets import (
     ROUNDING_SLACK,
     STRATEGY_WEIGHTS,
 )
+from tombola.racing.rules.opponents import MOST_CANDIDATES
 from tombola.statements import Conclusion, Counts, Quantity, Reading, Standing, Statement, Verdict
 from tombola.units import Units
 
@@ -68,6 +69,9 @@ class EliminationState(NamedTuple):
     fitted_rows        (1,) number of rows of this estimate
     prior_noise        (k,) variance before the first fit; 0 if the whole column is known
     moves_stakes       1 if wealth moves to the bets with the larger expected growth, else 0
+    products           (k, k) sum of products of losses, of active candidates; None with a single
+                       opponent
+    ranked, opponents  (k + 1,) scratch space for numbers of candidates, with products
     """
 
     active: Floats
@@ -96,6 +100,9 @@ class EliminationState(NamedTuple):
     fitted_rows: Floats | None = None
     prior_noise: Floats | None = None
     moves_stakes: float | None = None
+    products: Floats | None = None
+    ranked: Floats | None = None
+    opponents: Floats | None = None
 
 
 @cache
@@ -142,6 +149,8 @@ class Elimination(ABC):
     # (`use_predictions`).
     supports_predictions = False
     has_predictions = False
+    # Whether `step` bets against means of several candidates (`opponents`).
+    averages_opponents = False
     # Whether rows come without end, and only decisions end the race (`never_end`).
     is_endless = False
     _moves_stakes = False
@@ -234,6 +243,12 @@ class Elimination(ABC):
                 fitted_rows=np.zeros(1),
                 prior_noise=zeros,
                 moves_stakes=float(self._moves_stakes),
+            )
+        elif self.averages_opponents and 2 < k <= MOST_CANDIDATES:
+            # With predictions the least residual of a mean would have to be known: the leader alone
+            # is the opponent there.
+            common = common._replace(
+                products=np.zeros((k, k)), ranked=np.zeros(k + 1), opponents=np.zeros(k + 1)
             )
         return _state_type(type(self).__name__, tuple(own))(*common, *own.values())
 

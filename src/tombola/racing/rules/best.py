@@ -1,7 +1,7 @@
 """Best: find the best candidate (Theorem 1 of docs/theory/race.md).
 
-The bettor of candidate b bets that b is not the best. Its opponent is the leader, or the runner-up
-if b leads; both are determined by past rows. Candidate b is dropped when the wealth of its bettor
+The bettor of candidate b bets that b is not the best. Its opponent is the mean of the best few other
+candidates (`opponents`); past rows determine which. Candidate b is dropped when the wealth of its bettor
 reaches 1 / level, or when b can no longer catch up. The best candidate is ever dropped with
 probability at most `level`, for any number of candidates and of looks. After the last row the
 answer is exact.
@@ -18,6 +18,7 @@ class Best(Elimination):
     """Rule for the best candidate: drop candidates until one is left."""
 
     supports_predictions = True
+    averages_opponents = True
 
     def init(self) -> Any:
         return self.initial_state(bettors=self.candidates, threshold=1.0 / self.level)

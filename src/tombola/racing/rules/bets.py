@@ -75,6 +75,15 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
     d: the difference of this row, loss of the candidate minus loss of its opponent, in [-1, 1].
     shift: largest mean difference under the null hypothesis.
     """
+    variance = (0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0)
+    return bet_at_variance(state, bettor, lead, d, shift, variance)
+
+
+@no_inline
+def bet_at_variance(
+    state: Any, bettor: int, lead: float, d: float, shift: float, variance: float
+) -> float:
+    """Bet as `update_wealth`, with this variance of d, which past rows determine."""
     n = state.rows_seen[0]
     population = state.population
     wealth = state.wealth[bettor]
@@ -85,7 +94,6 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
     if m < 1.0:
         # If m <= -1, the null is already impossible, and no bet can lose.
         cap = MAX_LOSS_SHARE / (1.0 + m) if m > -1.0 else math.inf
-        variance = (0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0)
         excess = gain * (lead - n * shift)
         first = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
         second = gain * shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)

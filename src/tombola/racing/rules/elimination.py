@@ -9,7 +9,20 @@ from typing import Any
 
 from tombola._types import Floats
 from tombola.engine.intrinsics import no_inline
-from tombola.racing.rules.bets import bet, expected_growth, is_refuted
+from tombola.racing.rules.bets import bet, bet_at_variance, expected_growth, is_refuted
+from tombola.racing.rules.opponents import (
+    add_products,
+    count_opponents,
+    mean_opponent,
+    rank_candidates,
+)
+
+# Largest number of candidates in the mean that a candidate bets against.
+MOST_OPPONENTS = 8
+# Pseudo-rows of the variance of a difference.
+_PSEUDO_ROWS = 2.0
+# A larger mean must be better by this factor: most of a small gain is noise.
+_FACTOR = 1.1
 
 
 def bet_and_drop(state: Any, losses: Floats) -> None:
@@ -19,15 +32,15 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
     candidate b.
     """
     leader, runner = best_two(state)
+    rank_candidates(state, state.products, MOST_OPPONENTS + 1)
     below = 0
     for b in range(losses.size):
         if state.active[b] > 0.0:
             o = _opponent(state, state.prior_noise, b, leader, runner)
             state.opponent[b] = o
-            lead = state.total_loss[b] - state.total_loss[o]
-            d = losses[b] - losses[o]
-            state.current_wealth[b] = bet(state, b, b, o, lead, d, 0.0)
+            state.current_wealth[b] = bet_against(state, state.products, losses, b, o)
             below += state.current_wealth[b] < state.threshold
+    add_products(state, state.products, losses)
     count_row(state, losses)
     for b in range(losses.size):
         # If every wealth has reached the threshold, the leader stays, so that one candidate is
@@ -36,6 +49,26 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
         if reached and (below > 0 or b != leader):
             drop(state, b, int(state.opponent[b]), state.current_wealth[b])
     drop_hopeless(state)
+
+
+@no_inline
+def bet_against(state: Any, products: Any, losses: Floats, b: int, o: int) -> float:
+    """Bet on one row that candidate b is not the best; return the wealth.
+
+    With `products` the opponent is a mean of several candidates, o the best of them.
+    """
+    if products is None:
+        lead = state.total_loss[b] - state.total_loss[o]
+        return bet(state, b, b, o, lead, losses[b] - losses[o], 0.0)
+    size = 0
+    for candidate in state.ranked[: MOST_OPPONENTS + 1]:
+        if candidate != b:
+            state.opponents[size] = candidate
+            size += 1
+    count, variance = count_opponents(state, products, b, MOST_OPPONENTS, _PSEUDO_ROWS, _FACTOR)
+    lead = state.total_loss[b] - mean_opponent(state, state.total_loss, count)
+    d = losses[b] - mean_opponent(state, losses, count)
+    return bet_at_variance(state, b, lead, d, 0.0, variance)
 
 
 @no_inline

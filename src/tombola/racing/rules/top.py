@@ -1,10 +1,10 @@
 """Top: find the best m candidates (Theorem 3 of docs/theory/race.md).
 
 One bettor per set of m candidates bets that the set is not one of m best. In every row it bets that
-the worst member is worse than the best other candidate; both are determined by past rows. A set is
-rejected when its wealth reaches 1 / level, or when its worst member is certainly worse. A candidate
-is dropped when all sets with it are rejected. A set of m best candidates is ever rejected with
-probability at most the level: there is no union bound over its members.
+the worst member is worse than the mean of the best few candidates outside; past rows determine
+which. A set is rejected when its wealth reaches 1 / level, or when its worst member is certainly
+worse. A candidate is dropped when all sets with it are rejected. A set of m best candidates is ever
+rejected with probability at most the level: there is no union bound over its members.
 
 If there are too many sets to list, three quarters of the level (`_PAIR_SHARE`) drop candidates by
 the bets of all pairs (`_update_pairs`), until the sets of active candidates are few enough; the
@@ -18,8 +18,20 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.racing.rules.base import Elimination, OpenQuestion
-from tombola.racing.rules.bets import ROUNDING_SLACK, bet, is_refuted, total_wealth
+from tombola.racing.rules.bets import (
+    ROUNDING_SLACK,
+    bet,
+    bet_at_variance,
+    is_refuted,
+    total_wealth,
+)
 from tombola.racing.rules.elimination import best_two, count_row, drop, finish, n_active
+from tombola.racing.rules.opponents import (
+    add_products,
+    count_opponents,
+    mean_opponent,
+    rank_candidates,
+)
 
 # Largest number of sets that are listed: a row takes about 50 ns per set, and most sets are
 # rejected soon.
@@ -27,6 +39,12 @@ _MAX_SETS = 5000
 # Share of the level that is spent on pairs, if there are more sets than that: pairs then drop most
 # candidates.
 _PAIR_SHARE = 0.75
+# Largest number of candidates in the mean that a member bets against.
+_MOST_OPPONENTS = 4
+# Pseudo-rows of the variance of a difference.
+_PSEUDO_ROWS = 10.0
+# A larger mean must be better by this factor: among equal ones rounding must not decide.
+_FACTOR = 1.0 + 1e-9
 
 
 class Top(Elimination):
@@ -44,6 +62,7 @@ class Top(Elimination):
     """
 
     supports_predictions = True
+    averages_opponents = True
 
     def __init__(
         self, candidates: int, rows: int, population: float, level: float, top: int
@@ -107,9 +126,11 @@ class Top(Elimination):
             _list_sets(state)
         if state.wealth.shape[0] > state.members.shape[0]:
             _update_pairs(state, losses)
+        rank_candidates(state, state.products, _MOST_OPPONENTS + int(state.top))
         for s in range(int(state.n_sets[0])):
-            _bet_against_set(state, losses, s)
+            _bet_against_set(state, state.products, losses, s)
         leader, _ = best_two(state)
+        add_products(state, state.products, losses)
         count_row(state, losses)
         if state.rows_seen[0] >= state.population:
             _drop_by_totals(state)
@@ -211,7 +232,7 @@ def _list_sets(state: Any) -> None:
                 behind -= 1
 
 
-def _bet_against_set(state: Any, losses: Floats, s: int) -> None:
+def _bet_against_set(state: Any, products: Any, losses: Floats, s: int) -> None:
     """Bet on one row, before it is counted, that set s is not one of m best."""
     worst = -1
     best = -1
@@ -221,9 +242,22 @@ def _bet_against_set(state: Any, losses: Floats, s: int) -> None:
                 worst = c if worst < 0 or state.total_loss[c] > state.total_loss[worst] else worst
             else:
                 best = c if best < 0 or state.total_loss[c] < state.total_loss[best] else best
-    lead = state.total_loss[worst] - state.total_loss[best]
-    d = losses[worst] - losses[best]
-    bet(state, s, worst, best, lead, d, 0.0)
+    if products is None:
+        lead = state.total_loss[worst] - state.total_loss[best]
+        bet(state, s, worst, best, lead, losses[worst] - losses[best], 0.0)
+    else:
+        size = 0
+        for place in state.ranked[: _MOST_OPPONENTS + int(state.top)]:
+            candidate = int(place)
+            if candidate < 0 or state.members[s, candidate] == 0.0:
+                state.opponents[size] = candidate
+                size += 1
+        count, variance = count_opponents(
+            state, products, worst, _MOST_OPPONENTS, _PSEUDO_ROWS, _FACTOR
+        )
+        lead = state.total_loss[worst] - mean_opponent(state, state.total_loss, count)
+        d = losses[worst] - mean_opponent(state, losses, count)
+        bet_at_variance(state, s, lead, d, 0.0, variance)
 
 
 def _reject_set(state: Any, s: int) -> None:

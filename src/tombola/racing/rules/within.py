@@ -56,6 +56,7 @@ class Within(Elimination):
     """
 
     supports_predictions = True
+    averages_opponents = True
 
     def __init__(
         self, candidates: int, rows: int, population: float, level: float, within: float
