@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tombola.cli.session_text import status_lines
 from tombola.learners import Exp3
 from tombola.service.pages import _plain_words
 from tombola.worklists import SessionFile
 from tombola.worklists.session_page import session_page
+from tombola.worklists.session_text import status_lines
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

@@ -12,13 +12,13 @@ import pytest
 
 import tombola
 from tombola import Race, rank
-from tombola.cli.session_text import status_lines
 from tombola.learners import Exp3
 from tombola.racing.report import RaceReport
 from tombola.service.pages import _plain_words
 from tombola.statements import Statement
 from tombola.worklists import SessionFile
 from tombola.worklists.session_page import session_page
+from tombola.worklists.session_text import status_lines
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

@@ -237,10 +237,10 @@ def _started(
     column: str,
 ) -> "RaceFile":
     """Open the race file of this gate, or start it on a list of rows."""
-    from tombola.cli.race import stored_commands
     from tombola.racing.strata import Strata
     from tombola.tables.cells import read_row_list
     from tombola.worklists.race_file import RaceFile
+    from tombola.worklists.race_start import stored_commands
 
     if live.file is None:
         raise ParameterError(
@@ -260,8 +260,8 @@ def _continued(
     path: Path, live: LiveOptions, given: Mapping[str, Any]
 ) -> "tuple[RaceFile, SubprocessEvaluator]":
     """Open the race file of an earlier run; ParameterError if it has no old version."""
-    from tombola.cli.race import stored_evaluator
     from tombola.worklists.race_file import RaceFile
+    from tombola.worklists.race_start import stored_evaluator
 
     if wrong := [name for name, value in given.items() if value]:
         raise ParameterError(

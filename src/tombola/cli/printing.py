@@ -11,23 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tombola._formatting import (
-    escape_control,
-    join_names,
-    plural,
-    since_text,
-    written_line,
-)
+from tombola._formatting import escape_control, written_line
 from tombola.errors import TombolaWarning
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from tombola.worklists.work_file import Assignment
-
-# Open tickets that a sentence lists; of the others only the number is given.
-_MAX_LISTED = 5
+    from tombola._results import Block
 
 # Colours of the verdict at the start of a line.
 _TAG_STYLES = {
@@ -101,14 +92,22 @@ def show_answer(
     as_json: print JSON instead of text.
     """
     from tombola._files import write_atomic
-    from tombola._results import Cells, Command
 
     if out is not None:
         write_atomic(out, result.to_page(shlex.join(["tombola", *sys.argv[1:]])), *inputs)
     if as_json:
         typer.echo(json.dumps(result.to_json(), allow_nan=False))
         return
-    for block in result.blocks():
+    show_blocks(result.blocks())
+    if out is not None:
+        show(written_line(out), soft=True)
+
+
+def show_blocks(blocks: "Iterable[Block]") -> None:
+    """Print paragraphs, tables and command lines."""
+    from tombola._results import Cells, Command
+
+    for block in blocks:
         if isinstance(block, Cells):
             show_cells(*block)
         elif isinstance(block, Command):
@@ -116,8 +115,6 @@ def show_answer(
         else:
             # A line of a table that is aligned by spaces must not be broken.
             show(block, soft=block.startswith(" "))
-    if out is not None:
-        show(written_line(out), soft=True)
 
 
 def show_result(facts: Any, *lines: str, as_json: bool, soft: bool = False) -> None:
@@ -145,57 +142,6 @@ def show_lines(lines: Iterable[str], *, soft: bool = False) -> None:
     """Print lines; those that start with two spaces are commands, never broken."""
     for line in lines:
         show(line, soft=soft or line.startswith("  "))
-
-
-def open_text(word: str, waiting: "Sequence[Assignment]") -> str:
-    """Return a sentence on the tickets without an answer: which, and since when.
-
-    word: for one of them, "call" or "ticket".
-
-    >>> from tombola.worklists import Assignment
-    >>> open_text("call", [Assignment(2, "row 3", "a")])
-    '1 call waits for an answer: ticket 2 (a on row 3).'
-    """
-    texts = [f"ticket {task.ticket} ({task.text}{since_text(task.since)})" for task in waiting]
-    verb = "waits" if len(waiting) == 1 else "wait"
-    return (
-        f"{plural(len(waiting), word)} {verb} for an answer: "
-        f"{join_names(texts, limit=_MAX_LISTED, length=120)}."
-    )
-
-
-def open_ticket_lines(
-    kind: str, waiting: "Sequence[Assignment]", file: Any, url: str, *, scores: bool
-) -> list[str]:
-    """Return lines on open tickets of a "race" or "session": sentence and commands."""
-    if not waiting:
-        return []
-    at = f" --url {url}" if url else ""
-    value = "--score VALUE" if scores else "--loss VALUE"
-    name = shlex.quote(str(file))
-    record = f"  tombola {kind} record {name} {waiting[0].ticket}"
-    again = f"  tombola {kind} next {name}{at}"
-    if kind == "session":
-        fix = "Record each, the worst outcome if its action failed, or print them again:"
-        return [open_text("ticket", waiting), fix, f"{record} {value}{at}", f"{again} --again"]
-    fix = "Record each, mark it as failed, or print them again:"
-    lines = [
-        open_text("call", waiting),
-        fix,
-        f"{record} {value}{at}",
-        f"{record} --failed{at}",
-        f"{again} --again",
-    ]
-    return [*lines, *([f"{again} --reissue-after 600"] if url else [])]
-
-
-def recorded_text(new: int, old: int) -> str:
-    """Return the numbers of answers recorded now and before, as text.
-
-    >>> recorded_text(2, 0), recorded_text(0, 1)
-    ('2 recorded', '0 recorded, 1 recorded before')
-    """
-    return f"{new} recorded" + (f", {old} recorded before" if old else "")
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

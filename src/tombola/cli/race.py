@@ -9,12 +9,11 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tombola._formatting import (
-    join_names,
     nan_to_none,
     note_line,
     plural,
@@ -49,12 +48,10 @@ from tombola.cli.options import (
     with_race_options,
 )
 from tombola.cli.printing import (
-    open_text,
-    open_ticket_lines,
     print_error,
     show,
     show_answer,
-    show_cells,
+    show_blocks,
     show_lines,
     show_result,
     write_report,
@@ -75,20 +72,14 @@ from tombola.cli.work_list import (
     export_list,
     issue_tickets,
     open_list,
-    parse_outcome,
     record_outcomes,
     verify_list,
 )
-from tombola.errors import FeedbackError, ParameterError, SessionError
+from tombola.errors import FeedbackError, ParameterError
 
 if TYPE_CHECKING:
     from tombola.racing import Race, RaceSettings, SubprocessEvaluator
-    from tombola.racing.report import RaceReport, RunTimes
-    from tombola.racing.side_information import SideInformation
-    from tombola.racing.strata import Strata
     from tombola.racing.subprocess_evaluator import CallCounts
-    from tombola.tables.cells import RowList
-    from tombola.worklists.known_answers import KnownTable
     from tombola.worklists.race_file import RaceFile
 
 # Exit codes by the field `proved` of a race: answered (a gate: passed), a gate refuted, undecided.
@@ -228,6 +219,7 @@ def start(
     from tombola.tables.to_pool import reading_line
     from tombola.worklists.known_answers import KnownTable
     from tombola.worklists.race_file import RaceFile
+    from tombola.worklists.race_start import list_notes, side_of_list
 
     names = parse_names(candidates, keep_blank=True)
     left_out = parse_names(ignore_rows)
@@ -236,7 +228,7 @@ def start(
     if known_table is not None:
         names = list(known_table.candidates)
     race_settings = settings(names, None if known_table is None else known_table.kind)
-    side, strata = _side_of_list(row_list, race_settings, known_table, history, column, by)
+    side, strata = side_of_list(row_list, race_settings, known_table, history, column, by)
     with RaceFile.start(
         file, race_settings, row_list.ids, side=side, strata=strata, row_list=row_list
     ) as race_file:
@@ -252,7 +244,7 @@ def start(
         f"{chosen.seed}), at most {plural(calls, 'call')}",
         f"ids: column {row_list.id_column}{other_id_text(row_list, column)}",
         f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}.",
-        *_list_remarks(row_list, known_table, chosen, by),
+        *map(note_line, list_notes(row_list, known_table, chosen, by)),
         *filter(None, [pilot]),
         "The next calls to make:" if calls else "All answers are on file. The result:",
         f"  tombola race {'next' if calls else 'status'} {file}",
@@ -314,7 +306,7 @@ def record(
     The answer is --loss or --score, in the range of the race, or --failed. The same answer again is
     ignored; another one is an error. Prints the number of new answers.
     """
-    from tombola.worklists.ticket_tables import read_outcomes
+    from tombola.worklists.ticket_tables import parse_outcome, read_outcomes
     from tombola.worklists.work_file import Outcome
 
     is_single = bool(loss or score or failed or cost is not None)
@@ -385,7 +377,10 @@ def status(
     by `race export`. Exit status 0; with --exit-code 0 if the answer is proved, 1 if it is refuted,
     and 3 if it is undecided.
     """
+    from tombola.racing import RaceSettings
     from tombola.racing.report import RaceReport, run_times
+    from tombola.racing.status_text import direction, run_time_blocks, status_blocks
+    from tombola.worklists.ticket_text import open_ticket_lines
 
     check_report(out, file, url)
     report = None
@@ -404,12 +399,12 @@ def status(
         known = {"run_times": [nan_to_none(row._asdict()) for row in times]} if times else {}
         typer.echo(json.dumps({**facts, **known}, allow_nan=False))
     else:
-        _show_status(facts, report, file)
-        scores = facts["settings"]["kind"] == "scores"
-        if "expected" in facts:
-            show(f"Read once, by constant bets: {facts['expected']['text']}")
+        settings = RaceSettings.from_json(facts["settings"])
+        show(f"{file}: {direction(settings)}", soft=True)
+        show_blocks(status_blocks(facts, report, f"tombola race run {file}"))
+        scores = settings.kind == "scores"
         show_lines(open_ticket_lines("race", waiting, file, url, scores=scores))
-        _show_run_times(times)
+        show_blocks(run_time_blocks(times))
     if out is not None and report is not None:
         is_json = out.suffix.lower() == ".json"
         text = json.dumps(report.to_json(), indent=1) if is_json else report.to_html()
@@ -481,10 +476,18 @@ def run(
     from tombola._files import write_atomic
     from tombola.racing import SubprocessEvaluator
     from tombola.racing.report import RaceReport
+    from tombola.racing.status_text import direction, limit_blocks
     from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.tables.cells import read_row_list
     from tombola.worklists.known_answers import KnownTable
     from tombola.worklists.race_file import RaceFile, is_race_file
+    from tombola.worklists.race_start import (
+        list_notes,
+        side_of_list,
+        stored_commands,
+        stored_evaluator,
+    )
+    from tombola.worklists.ticket_text import open_text
 
     check_reissue_after(reissue_after, url)
     commands = _commands(candidate or [])
@@ -528,7 +531,9 @@ def run(
         if url:
             fix = "give it to race start, before the race is served"
             _check_not_given(settings(commands, "losses"), {**of_race, "--out": out}, fix)
-            _run_remote(
+            from tombola.service.remote_race import run_served_race
+
+            facts = run_served_race(
                 url,
                 token,
                 str(rows),
@@ -537,8 +542,11 @@ def run(
                 max_seconds,
                 log,
                 reissue_after,
-                as_json=as_json,
+                counts,
             )
+            show_result(facts, facts["verdict"], as_json=as_json, soft=True)
+            check_calls(facts["proved"], evaluator, counts)
+            raise typer.Exit(_EXIT_CODES[facts["proved"]])
         if file is None:
             raise ParameterError(
                 "race run: expected a race file, got none; write --file my.race, or --url ADDRESS."
@@ -548,8 +556,8 @@ def run(
             # With --loss seconds the cost is the run time, and the cap bounds it.
             chosen = replace(chosen, max_call_cost=cap)
         row_list = read_row_list(rows, column or None, None, parse_names(ignore_rows))
-        side, strata = _side_of_list(row_list, chosen, known_table, history, column, by)
-        remarks = _list_remarks(row_list, known_table, chosen, by)
+        side, strata = side_of_list(row_list, chosen, known_table, history, column, by)
+        remarks = [note_line(note) for note in list_notes(row_list, known_table, chosen, by)]
         if other := other_id_text(row_list, column):
             remarks = [f"ids: column {row_list.id_column}{other}", *remarks]
         show_lines([] if as_json else remarks)
@@ -573,7 +581,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(page.to_json(), allow_nan=False))
     else:
-        show(f"{file}: {_direction(now.settings)}", soft=True)
+        show(f"{file}: {direction(now.settings)}", soft=True)
         # The first line states the direction.
         show(f"{now.statement}; seed {now.settings.seed}")
         show_lines(mean["statement"] for mean in page.to_json()["chosen_means"])
@@ -581,7 +589,7 @@ def run(
             show(written_line(out), soft=True)
         if hint := evaluator.hint(now):
             show(hint)
-        _show_limit(now, f"tombola race run {file}")
+        show_blocks(limit_blocks(now, f"tombola race run {file}"))
         if waiting and not now.done:
             show_lines(
                 [f"{open_text('call', waiting)} To make them:", f"  tombola race run {file}"]
@@ -616,6 +624,7 @@ def run_commands(
 ) -> "Race":
     """Run the commands of a race file; on Ctrl-C print the command that continues it."""
     from tombola.racing.driver import run_race_file
+    from tombola.worklists.ticket_text import open_text
 
     def log_open_calls(race: "Race") -> None:
         if log is not None and (waiting := race_file.tickets_of(race.pending)):
@@ -632,17 +641,6 @@ def run_commands(
         raise
 
 
-def _show_limit(race: "Race", command: str) -> None:
-    """Print how to continue a race that a limit has stopped, by this command."""
-    limits = race.settings
-    if not (race.limit_reached and race.done and race.proved is None and race.failed_call is None):
-        return
-    calls = limits.max_calls is not None and race.calls_made >= limits.max_calls
-    name, value = ("--max-calls", limits.max_calls) if calls else ("--max-cost", limits.max_cost)
-    show(f"{name} {value:g} is reached. To go on, raise it, for example:")
-    show(f"  {command} {name} {2 * (value or 1):g}", soft=True)
-
-
 def _check_not_given(chosen: "RaceSettings", given: dict[str, Any], fix: str) -> None:
     """Reject options of a race that was started before, and so has fixed them."""
     from tombola.racing import RaceSettings
@@ -655,122 +653,13 @@ def _check_not_given(chosen: "RaceSettings", given: dict[str, Any], fix: str) ->
         )
 
 
-def stored_commands(evaluator: "SubprocessEvaluator") -> dict[str, Any]:
-    """Return what a race file stores of its commands; retries and timeout may change per run."""
-    fields = evaluator.to_json().items()
-    return {key: value for key, value in fields if key not in ("retries", "timeout")}
-
-
-def stored_evaluator(
-    file: "RaceFile", timeout: float | None, retries: int
-) -> "SubprocessEvaluator":
-    """Return the commands that a race file has stored; ParameterError if it has none."""
-    from tombola.racing import SubprocessEvaluator
-
-    stored = file.evaluator_config
-    if not stored.get("commands"):
-        raise ParameterError(
-            f"race run: expected a race file with commands, got {file.path}, whose calls are "
-            "made by hand; write "
-            f"tombola race next {file.path}."
-        )
-    evaluator = SubprocessEvaluator(
-        **{**stored, "timeout": timeout, "retries": retries},
-        units=file.settings.units,
-        further=file.settings.further_units,
-    )
-    evaluator.check()
-    return evaluator
-
-
-def _run_remote(
-    url: str,
-    token: str,
-    name: str,
-    evaluator: "SubprocessEvaluator",
-    workers: int,
-    max_seconds: float | None,
-    log: "Callable[[str], None] | None",
-    reissue_after: float | None,
-    *,
-    as_json: bool,
-) -> NoReturn:
-    """Run the commands of a served race, print its verdict, and exit."""
-    import asyncio
-
-    from tombola.racing.subprocess_evaluator import CallCounts
-    from tombola.service.client import AsyncClient
-    from tombola.service.remote_race import run_remote_race
-
-    counts = CallCounts()
-
-    async def run_it() -> dict[str, Any]:
-        async with AsyncClient(url, token, name) as client:
-            return await run_remote_race(
-                client, evaluator, workers, max_seconds, log, reissue_after, counts
-            )
-
-    status = asyncio.run(run_it())
-    show_result(status, status["verdict"], as_json=as_json, soft=True)
-    check_calls(status["proved"], evaluator, counts)
-    raise typer.Exit(_EXIT_CODES[status["proved"]])
-
-
 def check_calls(
     proved: bool | None, evaluator: "SubprocessEvaluator", counts: "CallCounts"
 ) -> None:
-    """Print notes about failed calls; SessionError if all calls of a candidate failed.
-
-    With --loss exit and seconds a failed call is a valid result. Nor does it matter while the
-    question is open.
-    """
+    """Print notes about failed calls; SessionError if all calls of a candidate failed."""
     for note in counts.notes():
         print_error(note)
-    if proved is not None and evaluator.loss == "stdout" and counts.always_failed:
-        raise SessionError(
-            "race run: expected an answer from each candidate, but all calls of "
-            f"{join_names(counts.always_failed)} "
-            "failed in this run, each counted as the worst answer; run its command by hand, then "
-            "start a new race."
-        )
-
-
-def _side_of_list(
-    row_list: "RowList",
-    settings: "RaceSettings",
-    known: "KnownTable | None",
-    history: Path | None,
-    column: str,
-    by: str,
-) -> "tuple[SideInformation | None, Strata | None]":
-    """Return the answers on file and history of a list, and its groups; None without."""
-    from tombola.racing.side_information import SideInformation
-    from tombola.racing.strata import Strata
-    from tombola.tables.cells import read_history
-
-    names = settings.candidates
-    ids = row_list.ids
-    side = None
-    if known is not None or history is not None:
-        answers = None if known is None else known.losses(names, ids, settings.units)
-        past = None if history is None else read_history(history, ids, column or None)[1]
-        side = SideInformation.of(names, ids, answers, past)
-    return side, Strata.of(row_list.labels(by), len(ids), by) if by else None
-
-
-def _list_remarks(
-    row_list: "RowList", known: "KnownTable | None", settings: "RaceSettings", by: str
-) -> list[str]:
-    """Return notes on a list and the answers on file."""
-    notes = [*row_list.notes, *([] if known is None else known.notes(settings, by))]
-    return [note_line(note) for note in notes]
-
-
-def _direction(settings: "RaceSettings") -> str:
-    """Return the direction of the answers of a race as a phrase."""
-    from tombola.tables.to_pool import direction_text
-
-    return direction_text(settings.kind, settings.unit)
+    counts.check(proved=proved, loss=evaluator.loss)
 
 
 def _commands(texts: list[str]) -> dict[str, str]:
@@ -784,118 +673,6 @@ def _commands(texts: list[str]) -> dict[str, str]:
             )
         commands[name.strip()] = command.strip()
     return commands
-
-
-def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path) -> None:
-    """Print the report of a race.
-
-    facts: JSON data of the report.
-    report: the report itself; None if the data came from a server.
-    """
-    from tombola.racing import RaceSettings
-    from tombola.racing.report import MEANS_NOTE, limit_history
-
-    settings = RaceSettings.from_json(facts["settings"])
-    show(f"{file}: {_direction(settings)}", soft=True)
-    # The first line states the direction.
-    show(f"{facts['verdict'].removesuffix(f'; {_direction(settings)}')}; seed {settings.seed}")
-    _show_standings(facts, settings)
-    # A server of an earlier version has none.
-    show_lines(mean["statement"] for mean in facts.get("chosen_means", ()))
-    if facts.get("calls_on_file"):
-        show(MEANS_NOTE)
-    if facts.get("pilot"):
-        show(facts["pilot"])
-    if report is None:
-        return
-    race = report.race
-    if not race.rank_sets:
-        reached = f"{float(race.rule.state.threshold):g}"
-        words = (
-            ("for or against", "decided", "change it")
-            if settings.baseline
-            else ("against", "dropped", "help it")
-        )
-        bet, ended, change = words
-        show(
-            f"evidence: {bet} a candidate; it is {ended} at {reached}, or when the rows left "
-            f"cannot {change}."
-        )
-    if race.strata is not None:
-        headings = (
-            race.strata.title,
-            "rows counted",
-            "answer",
-            "leader",
-            f"mean {settings.units.quantity}",
-        )
-        keys = ("name", "rows", "answer", "leader", "mean")
-        show_cells(
-            headings, ([item[key] for key in keys] for item in report.group_cells()), right=(1, 4)
-        )
-    for word, now, before in limit_history(report):
-        if before:
-            show(
-                f"The limit of {word} is {now:,.6g}; it was "
-                f"{', '.join(f'{item:,.6g}' for item in before)} before."
-            )
-    _show_limit(race, f"tombola race run {file}")
-
-
-def _show_standings(facts: dict[str, Any], settings: "RaceSettings") -> None:
-    """Print a table of the candidates: drops with their evidence, or rank sets."""
-    from tombola.statements import rank_text
-
-    mean = f"mean {settings.units.quantity}"
-    rows: list[tuple[str, ...]] = []
-    for standing in facts["candidates"]:
-        cells = (
-            standing["name"],
-            f"{standing['mean']:.4g}" if standing["rows"] else "–",
-            f"{standing['rows']:,}",
-        )
-        if settings.question == "ranks":
-            rows.append((rank_text(standing["ranks"]) if standing["ranks"] else "–", *cells))
-            continue
-        evidence = (
-            standing["wealth"]
-            if isinstance(standing["wealth"], str | None)
-            else f"{standing['wealth']:,.4g}"
-        )
-        dropped = "–" if standing["active"] else f"{standing['drop_row']:,}"
-        rows.append((*cells, dropped, standing["against"] or "–", evidence or "–"))
-    if settings.question == "ranks":
-        show_cells(("ranks", "candidate", mean, "rows"), rows, right=(0, 2, 3))
-    else:
-        ended = "decided after" if settings.baseline else "dropped after"
-        show_cells(
-            ("candidate", mean, "rows", ended, "against", "evidence"), rows, right=(1, 2, 3, 5)
-        )
-
-
-def _show_run_times(times: "list[RunTimes]") -> None:
-    if not times:
-        return
-    rows = [
-        (
-            time.name,
-            f"{time.calls:,}",
-            f"{time.seconds:,.4g}",
-            f"{time.timeouts:,}",
-            f"{time.failures:,}",
-            f"{time.par10:.4g}" if time.calls else "–",
-        )
-        for time in times
-    ]
-    show_cells(
-        ("candidate", "calls", "seconds", "timeouts", "failed", "PAR10"), rows, right=range(1, 6)
-    )
-    show("PAR10: mean seconds; a timeout or failure counts ten time limits.")
-    if len({time.calls for time in times}) > 1:
-        show(
-            "Candidates with fewer calls were dropped earlier: compare PAR10 where the calls are "
-            "equal."
-        )
 
 
 def _levels(text: str) -> tuple[float, ...]:

@@ -22,7 +22,6 @@ from tombola.cli.options import (
     check_report,
 )
 from tombola.cli.printing import show, show_cells, show_result, write_report
-from tombola.cli.session_text import suggested_count
 from tombola.cli.work_list import (
     Again,
     ExportTable,
@@ -30,7 +29,6 @@ from tombola.cli.work_list import (
     export_list,
     issue_tickets,
     open_list,
-    parse_outcome,
     record_outcomes,
     verify_list,
 )
@@ -144,6 +142,7 @@ def start(
     from tombola.tables.to_pool import direction_text
     from tombola.units import parse_range
     from tombola.worklists.session_file import SessionFile
+    from tombola.worklists.session_text import suggested_count
 
     kind = parse_kind(losses=losses, scores=scores)
     names = parse_names(actions, keep_blank=True)
@@ -289,7 +288,7 @@ def record(
     """
     from tombola.cli.table_options import parse_kind
     from tombola.units import parse_range
-    from tombola.worklists.ticket_tables import read_outcomes
+    from tombola.worklists.ticket_tables import parse_outcome, read_outcomes
     from tombola.worklists.work_file import Outcome
 
     # These options belong to --csv; the others to a single ticket.
@@ -335,6 +334,8 @@ def amend(
 
     The ticket gets the outcome of --loss or --score. The old one stays in the log, and is printed.
     """
+    from tombola.worklists.ticket_tables import parse_outcome
+
     with open_list("session", file, url, token) as session, session.writing():
         value, units = parse_outcome("session amend", session.describe(), loss, score, limits)
         before = session.amend(ticket, loss=value)
@@ -404,9 +405,9 @@ def status(
     The details have the plays, mean and confidence interval of each action. With --out also write a
     page with tables and charts.
     """
-    from tombola.cli.session_text import status_lines
     from tombola.worklists.session_page import session_page
     from tombola.worklists.session_status import Status
+    from tombola.worklists.session_text import status_lines
 
     check_page(out, str(file))
     check_report(out, file, url)

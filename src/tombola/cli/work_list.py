@@ -10,12 +10,10 @@ import typer
 
 from tombola._formatting import note_line, plural
 from tombola.cli.options import check_reissue_after, check_table
-from tombola.cli.printing import open_ticket_lines, recorded_text, show, show_lines, show_result
-from tombola.errors import FeedbackError
+from tombola.cli.printing import show, show_lines, show_result
 
 if TYPE_CHECKING:
-    from tombola.units import Kind, Units
-    from tombola.worklists.work_file import Assignment, Description, Outcome
+    from tombola.worklists.work_file import Outcome
 
 # Kind of a work list, and the word of its commands.
 ListKind = Literal["session", "race"]
@@ -35,7 +33,7 @@ ExportTable = Annotated[Path, typer.Option(help="Table to write: .csv or .parque
 def open_list(kind: ListKind, file: Path, url: str = "", token: str = "") -> Any:
     """Open a file, or with --url the list of this name: a `WorkFile`, or a `RemoteList`."""
     if url:
-        from tombola.cli.remote import RemoteList
+        from tombola.service.remote_list import RemoteList
 
         return RemoteList(url, token, str(file), kind)
     if kind == "race":
@@ -64,6 +62,7 @@ def issue_tickets(
 ) -> None:
     """Issue tickets, or list the pending ones again; print them, or write a table to fill in."""
     from tombola.worklists.ticket_tables import check_new_table, write_tickets
+    from tombola.worklists.ticket_text import instruction, open_ticket_lines
 
     check_reissue_after(reissue_after, url)
     with open_list(kind, file, url, token) as work:
@@ -100,17 +99,9 @@ def issue_tickets(
         show(f"  tombola {kind} record {file} --csv {out}{more}", soft=True)
     else:
         for ticket in tickets:
-            show(f"ticket {ticket.ticket}: {_instruction(about, ticket)}", soft=True)
+            show(f"ticket {ticket.ticket}: {instruction(about, ticket)}", soft=True)
     if kind == "race" and not again and len({ticket.id for ticket in tickets}) > 1 and not as_json:
         show(note_line("calls issued together cannot be saved; ask for few at a time"))
-
-
-def _instruction(about: "Description", ticket: "Assignment") -> str:
-    if about.kind == "race":
-        return ticket.text
-    if about.is_null(ticket.action):
-        return f"leave {ticket.id} alone{'' if about.full_feedback else ' (recorded)'}"
-    return f"play {ticket.action} on {ticket.id}"
 
 
 def record_outcomes(
@@ -126,6 +117,8 @@ def record_outcomes(
 
     read: returns the outcomes to record, called with the open list.
     """
+    from tombola.worklists.ticket_text import open_ticket_lines, recorded_text
+
     with open_list(kind, file, url, token) as work, work.writing():
         outcomes = read(work)
         about = work.describe()
@@ -168,42 +161,3 @@ def verify_list(kind: ListKind, file: Path, *, as_json: bool) -> None:
         f"and a replay {again}."
     )
     show_result({"rows": rows, "events": events}, text, as_json=as_json)
-
-
-def parse_outcome(
-    owner: str, about: "Description", loss: str, score: str, limits: str = ""
-) -> "tuple[float | list[float], Units]":
-    """Return the loss in [0, 1] of --loss or --score, a list with full feedback, and its unit."""
-    from tombola.tables.unit_checks import cell_fix, cell_loss
-    from tombola.units import Units, parse_range
-
-    if bool(loss) == bool(score):
-        got = "both" if loss else "neither"
-        raise FeedbackError(
-            f"{owner}: expected a loss or a score, got {got}; write --loss 0.25, or --score 0.75."
-        )
-    kind: Kind = "scores" if score else "losses"
-    text = loss or score
-    if about.direction not in (None, kind):
-        expected, got = ("loss", "score") if score else ("score", "loss")
-        raise FeedbackError(
-            f"{owner}: expected a {expected}, because this {about.kind} has {about.direction}, got "
-            f"--{got} {text}; write --{expected} {text} if it is a {expected}."
-        )
-    low, high = parse_range(limits) if limits else about.range
-    unit = Units(low, high, scores=bool(score), unit=about.unit)
-    losses = []
-    for cell in text.split(",") if about.full_feedback else [text]:
-        number = cell_loss(cell.strip(), unit)
-        if number is None:
-            range_fix = (
-                ["repair it, or start the race with another --range"]
-                if about.kind == "race"
-                else []
-            )
-            raise FeedbackError(
-                f"{owner}: expected {unit.expected_text}, got {cell.strip()!r}; "
-                f"{cell_fix(cell, unit, *range_fix)}."
-            )
-        losses.append(number)
-    return (losses if about.full_feedback else losses[0]), unit

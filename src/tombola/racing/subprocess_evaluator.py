@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tombola import _validate
-from tombola._formatting import truncate
-from tombola.errors import FeedbackError, ParameterError, TombolaError
+from tombola._formatting import join_names, truncate
+from tombola.errors import FeedbackError, ParameterError, SessionError, TombolaError
 from tombola.racing.events import Call
 from tombola.units import UNIT_LOSSES, Units
 
@@ -82,6 +82,20 @@ class CallCounts:
             f"{truncate(self._last_reason[name], _MAX_REASON_LENGTH)}"
             for name, count in self._failures.items()
         ]
+
+    def check(self, *, proved: bool | None, loss: str) -> None:
+        """Raise SessionError if all calls of a candidate failed, and the question is decided.
+
+        loss: as in `SubprocessEvaluator`; with "exit" and "seconds" a failed call is a valid
+            result.
+        """
+        if proved is not None and loss == "stdout" and self.always_failed:
+            raise SessionError(
+                "race run: expected an answer from each candidate, but all calls of "
+                f"{join_names(self.always_failed)} "
+                "failed in this run, each counted as the worst answer; run its command by hand, "
+                "then start a new race."
+            )
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,31 @@ from tombola.worklists.work_file import Description, Outcome
 _POLL_SECONDS = 1.0
 
 
+def run_served_race(
+    url: str,
+    token: str,
+    name: str,
+    evaluator: SubprocessEvaluator,
+    workers: int = 1,
+    max_seconds: float | None = None,
+    log: Log | None = None,
+    reissue_after: float | None = None,
+    counts: CallCounts | None = None,
+) -> dict[str, Any]:
+    """Run the commands of the race `name` at a server, and return its status.
+
+    Other parameters are those of `run_remote_race`.
+    """
+
+    async def run_it() -> dict[str, Any]:
+        async with AsyncClient(url, token, name) as client:
+            return await run_remote_race(
+                client, evaluator, workers, max_seconds, log, reissue_after, counts
+            )
+
+    return asyncio.run(run_it())
+
+
 async def run_remote_race(
     client: AsyncClient,
     evaluator: SubprocessEvaluator,

@@ -18,13 +18,13 @@ import numpy as np
 from tombola._files import atomic_writer, check_output_path, write_atomic
 from tombola._formatting import csv_cell_matches, csv_text, join_names
 from tombola._types import Floats
-from tombola.errors import TableError
+from tombola.errors import FeedbackError, TableError
 from tombola.tables.cells import read_cells
 from tombola.tables.columns import parse_cell, parse_number
 from tombola.tables.formats.delimited import CellTable
 from tombola.tables.names import direction_of
 from tombola.tables.unit_checks import cell_fix, cell_loss
-from tombola.units import Kind, Units
+from tombola.units import Kind, Units, parse_range
 from tombola.worklists.work_file import Assignment, Description, Outcome, errors_at
 
 if TYPE_CHECKING:
@@ -99,6 +99,42 @@ def column_units(
         )
     low, high = limits or about.range
     return Units(low, high, scores=stated[0] == "scores", unit=about.unit)
+
+
+def parse_outcome(
+    owner: str, about: Description, loss: str, score: str, limits: str = ""
+) -> tuple[float | list[float], Units]:
+    """Return the loss in [0, 1] of --loss or --score, a list with full feedback, and its unit."""
+    if bool(loss) == bool(score):
+        got = "both" if loss else "neither"
+        raise FeedbackError(
+            f"{owner}: expected a loss or a score, got {got}; write --loss 0.25, or --score 0.75."
+        )
+    kind: Kind = "scores" if score else "losses"
+    text = loss or score
+    if about.direction not in (None, kind):
+        expected, got = ("loss", "score") if score else ("score", "loss")
+        raise FeedbackError(
+            f"{owner}: expected a {expected}, because this {about.kind} has {about.direction}, got "
+            f"--{got} {text}; write --{expected} {text} if it is a {expected}."
+        )
+    low, high = parse_range(limits) if limits else about.range
+    unit = Units(low, high, scores=bool(score), unit=about.unit)
+    losses = []
+    for cell in text.split(",") if about.full_feedback else [text]:
+        number = cell_loss(cell.strip(), unit)
+        if number is None:
+            range_fix = (
+                ["repair it, or start the race with another --range"]
+                if about.kind == "race"
+                else []
+            )
+            raise FeedbackError(
+                f"{owner}: expected {unit.expected_text}, got {cell.strip()!r}; "
+                f"{cell_fix(cell, unit, *range_fix)}."
+            )
+        losses.append(number)
+    return (losses if about.full_feedback else losses[0]), unit
 
 
 def read_outcomes(

@@ -1,4 +1,4 @@
-"""A session or race of a `tombola serve` server, for commands with --url."""
+"""A list of a `tombola serve` server as a work list: commands with --url use it."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tombola import UCB1
-from tombola.cli.session_text import status_lines
 from tombola.service.pages import _plain_words, _session_view
 from tombola.worklists import Outcome, SessionFile
+from tombola.worklists.session_text import status_lines
 
 
 @pytest.fixture
