@@ -309,3 +309,16 @@ def test_gate_says_what_it_assumes(options: dict[str, Any], words: str) -> None:
     assert result.statement.condition == ", ".join(filter(None, [words, "for one look"]))
     assert ("this holds if" in str(result)) is bool(words)
     assert words in str(result)
+
+
+def test_a_forecast_is_no_better_than_the_interval_at_hand() -> None:
+    """Skewed gains have wider intervals than their variance tells; they shrink as 1 / sqrt(rows)."""
+    rng = np.random.default_rng(3)
+    old = np.minimum(300.0, rng.exponential(40.0, 200))
+    new = np.minimum(300.0, old * rng.uniform(0.7, 1.15, 200))
+    result = tombola.gate(old, new, better=True, kind="losses", range=(0, 300))
+    (change,) = result.comparisons
+    assert result.tag == "UNDECIDED"
+    assert change.rows_needed == pytest.approx(
+        200 * ((change.gain - change.low) / change.gain) ** 2, rel=0.01
+    )

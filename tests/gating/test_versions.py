@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tombola import gate
+from tombola.errors import ParameterError
 from tombola.gating.versions import version_names
 
 FIRST = "2026-01-01T08-00-00-00-00_qa_KfX.eval"
@@ -46,3 +47,39 @@ def test_groups_of_several_metrics_are_told_apart(tmp_path: Path) -> None:
         "fmt, x",
         "fmt, y",
     ]
+
+
+def write(path: Path, header: str, rows: list[str]) -> str:
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return str(path)
+
+
+def test_rows_without_ids_are_matched_by_a_column_of_texts(tmp_path: Path) -> None:
+    """The order of the rows does not matter where the files agree on a text for each row."""
+    rows = [f"what is {i}?,{int(i % 3 == 0)}" for i in range(60)]
+    old = write(tmp_path / "old.csv", "input,passed", rows)
+    new = write(tmp_path / "new.csv", "input,passed", rows[::-1])
+    result = gate(old, new, within=0.1)
+    assert result.comparisons[0].n_same == 60
+    assert "rows are matched by input" in str(result)
+    # One row is missing: it is listed, where rows matched by place would be refused.
+    fewer = gate(old, write(tmp_path / "fewer.csv", "input,passed", rows[:0:-1]), within=0.1)
+    assert fewer.only_old == {"fewer": ("what is 0?",)}
+    other = [f"answer {i},{int(i % 3 == 0)}" for i in range(60)]
+    result = gate(old, write(tmp_path / "other.csv", "input,passed", other), within=0.1)
+    assert "rows are paired by their place" in str(result)
+
+
+def test_two_columns_that_match_rows_differently_are_asked_about(tmp_path: Path) -> None:
+    names = [f"q{i}" for i in range(9)]
+    old = [f"{name},u{i},1" for i, name in enumerate(names)]
+    new = [f"{name},u{(i + 1) % 9},1" for i, name in enumerate(names)]
+    paths = [
+        write(tmp_path / f"{name}.csv", "input,link,passed", rows)
+        for name, rows in (("old", old), ("new", new))
+    ]
+    with pytest.raises(ParameterError, match="input and link, which match them in different ways"):
+        gate(*paths, within=0.1)
+    assert gate(*paths, within=0.5, ids="link").comparisons[0].rows == 9
+    same = write(tmp_path / "same.csv", "input,link,passed", old[::-1])
+    assert gate(paths[0], same, within=0.5).comparisons[0].rows == 9

@@ -29,6 +29,7 @@ from tombola.gating.versions import (
     check_same_rows,
     direction,
     iterate_rows,
+    log_files,
     read_versions,
     version_of_values,
 )
@@ -221,9 +222,14 @@ def _versions(old: Any, new: Any, baseline: str | None, roles: Roles) -> list[Ve
         )
         names = [version.name for version in versions]
         if len(versions) < 2:
+            logs = log_files(old) if isinstance(old, str | Path) else []
+            remedy = (
+                f"name its logs one by one: {' '.join(str(path) for path in logs[:2])}"
+                if len(logs) > 1
+                else "give the file of another version too"
+            )
             raise ParameterError(
-                f"gate: expected two versions, got {join_names(names)} only; give the file of "
-                "another version too."
+                f"gate: expected two versions, got {join_names(names)} only; {remedy}."
             )
         if baseline not in names:
             got = "none" if baseline is None else repr(baseline)
@@ -301,10 +307,18 @@ def _units(
                         f"{option_text('missing', 'drop')} to leave the row out."
                     )
                 if not math.isnan(score) and not low <= score <= high:
+                    example = f"such as {option_text('range', (0.0, 100.0))}"
+                    if len(version.scores) > 1:
+                        flag = option_text("range")
+                        pair = (
+                            f" {metric}=LOW,HIGH"
+                            if flag.startswith("--")
+                            else f"={{{metric!r}: (LOW, HIGH)}}"
+                        )
+                        example = f"{flag}{pair}"
                     raise TableError(
-                        f"{version.name}: expected scores from {low:g} to {high:g}, got {score:g} "
-                        f"on row {row!r}; write the possible values, such as "
-                        f"{option_text('range', (0.0, 100.0))}."
+                        f"{version.name}: expected {metric} from {low:g} to {high:g}, got {score:g} "
+                        f"on row {row!r}; write the possible values, {example}."
                     )
     return Units(low, high, scores=own == "scores")
 
@@ -398,7 +412,7 @@ def _compare(
     # "The versions are equal" is no use where it is refuted, or could not be what is asked.
     equal = within is not None and low <= 0.0 <= high
     forecast = forecast_rows(
-        variance, mean_gain, margin, count, pass_level, settings.looks, equal=equal
+        variance, mean_gain, margin, count, pass_level, settings.looks, (low, high), equal=equal
     )
     return make_comparison(
         pairs, verdict, forecast, group, within, low, high, pass_level, worse_level, count

@@ -148,7 +148,9 @@ def _comparison(
     variance = float(gains.var())
     mean = float(gains.mean())
     equal = within > 0.0 and low <= 0.0 <= high
-    forecast = forecast_rows(variance, mean, margin, len(gains), levels[0], "any", equal=equal)
+    forecast = forecast_rows(
+        variance, mean, margin, len(gains), levels[0], "any", bounds, equal=equal
+    )
     return make_comparison(
         pairs,
         verdict,

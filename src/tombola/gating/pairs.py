@@ -128,13 +128,14 @@ def forecast_rows(
     count: int,
     level: float,
     looks: Looks,
+    bounds: tuple[float, float],
     *,
     equal: bool,
 ) -> Forecast:
     """Return the rows that would probably settle the question, and the loss that `count` settle.
 
-    equal: the versions are assumed to be equal; else the mean gain is assumed to stay as it is. The
-    rows are more than `count`, and None if the gain is at the limit.
+    bounds: of the mean gain, now. equal: the versions are assumed to be equal; else the mean gain is
+    assumed to stay as it is. The rows are more than `count`, and None if the gain is at the limit.
     """
     if looks == "1":
         strength = _ROWS_FACTOR * float(_POWER_QUANTILE - ndtri(level)) ** 2
@@ -145,6 +146,13 @@ def forecast_rows(
     settled = max(math.sqrt(strength * spread / count), 1.0 - level ** (1.0 / count))
     edge = margin if equal else abs(gain + margin)
     needed = strength * spread / edge**2 if edge > 0.0 else math.inf
+    # The interval at hand may be wider than one of such a variance; it shrinks as 1 / sqrt(rows).
+    upwards = equal or gain + margin > 0.0
+    width = gain - bounds[0] if upwards else bounds[1] - gain
+    if edge > 0.0 and variance > 0.0:
+        # Without a difference Theorem G2 settles the question, at a number of rows of its own.
+        settled = max(settled, gain - bounds[0])
+        needed = max(needed, count * (width / edge) ** 2)
     if equal and margin < 1.0:
         needed = max(needed, math.log(level) / math.log1p(-margin))
     needed = max(needed, count + 1.0)

