@@ -4,10 +4,12 @@
 
 Prints the number of races, kills, interrupted writes, answers and acknowledged calls. Raises
 AssertionError if a call was issued twice or although its answer is on file, an acknowledged call or
-answer was lost, or the final race differs in any bit from an undisturbed one.
+answer was lost, a limit was exceeded, or the final race differs in any bit from an undisturbed one.
+Answers are random in some races: the loss of a call is a function of row, candidate and run.
 """
 
 import os
+import random
 import sys
 import tempfile
 import time
@@ -44,6 +46,12 @@ QUESTIONS: tuple[dict[str, Any], ...] = (
     {"max_calls": 90},
     {"known": True},
     {"strata": True},
+    {"answers": "random"},
+    {"answers": "random", "max_calls": 500},
+    {"answers": "random", "max_cost": 60.0, "max_call_cost": 1.0},
+    {"answers": "auto"},
+    {"answers": "once"},
+    {"answers": "random", "passes": 3},
 )
 
 
@@ -58,14 +66,22 @@ def configuration(
         if options.pop("strata", False)
         else None
     )
-    return RaceSettings(NAMES, seed=seed, answers="fixed", **options), side, strata
+    return RaceSettings(NAMES, seed=seed, **{"answers": "fixed", **options}), side, strata
 
 
-def loss_of(call: Call | Assignment) -> float:
+def loss_of(call: Call | Assignment, *, is_random: bool) -> float:
     row, name = (
         (call.id, call.action) if isinstance(call, Assignment) else (call.row, call.candidate)
     )
-    return float(LOSSES[int(row), NAMES.index(name)])
+    loss = float(LOSSES[int(row), NAMES.index(name)])
+    if is_random:
+        drawn = random.Random(f"{row} {name} {call.run}").random()
+        return float(drawn < loss)
+    return loss
+
+
+def has_random_answers(race: Race) -> bool:
+    return race.settings.answers != "fixed"
 
 
 def work(path: Path, log: Path, seed: int) -> None:
@@ -92,8 +108,9 @@ def work(path: Path, log: Path, seed: int) -> None:
                 call, cost = answers[int(rng.integers(len(answers)))]
                 # The other process may have recorded another answer meanwhile.
                 with suppress(ConflictError):
-                    file.record(call.ticket, loss=loss_of(call), cost=cost)
-                    log_call(log, "recorded", call.ticket, loss_of(call), cost)
+                    loss = loss_of(call, is_random=has_random_answers(file.race))
+                    file.record(call.ticket, loss=loss, cost=cost)
+                    log_call(log, "recorded", call.ticket, loss, cost)
                     recorded.append((call, cost))
 
 
@@ -116,7 +133,9 @@ def drive(path: Path, question: dict[str, Any], seed: int) -> dict[str, int]:
     with RaceFile.open(path) as file:
         while not file.race.done:
             for call in file.pending or file.next():
-                file.record(call.ticket, loss=loss_of(call))
+                loss = loss_of(call, is_random=has_random_answers(file.race))
+                # A cap on costs needs a cost.
+                file.record(call.ticket, loss=loss, cost=0.5)
     return counts
 
 
@@ -124,7 +143,8 @@ def finish(race: Race) -> Race:
     """Answer all calls of a race in this process."""
     while not race.done:
         for call in race.calls():
-            race.record(call, loss=loss_of(call))
+            loss = loss_of(call, is_random=has_random_answers(race))
+            race.record(call, loss=loss, cost=0.5)
     return race
 
 
@@ -164,10 +184,15 @@ def check(path: Path, question: dict[str, Any], seed: int) -> int:
         assert all(np.isnan(KNOWN[one.row_index, NAMES.index(one.candidate)]) for one in asked), (
             "a known answer"
         )
-    if settings.max_calls is not None:
+    if settings.max_calls is not None or settings.max_cost is not None or race.is_fresh:
         # The calls that two processes issued ahead decide which rows are counted: there is nothing
         # to compare with.
-        assert race.calls_made <= settings.max_calls, "the limit on calls was exceeded"
+        assert race.calls_made <= settings.most_calls(len(ROWS)), "too many calls"
+        assert race.cost <= (settings.max_cost or race.cost), "the cap on costs was exceeded"
+        cells = [race.call(ticket) for ticket in calls]
+        runs = {(cell.row, cell.candidate, cell.run) for cell in cells}
+        assert len(runs) == len(calls), "two tickets for one run of a cell"
+        assert race.done
     else:
         undisturbed = finish(Race.restore(settings, ROWS, (), side, strata))
         assert state(race) == state(undisturbed), "the race differs from an undisturbed one"

@@ -8,13 +8,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from service_cases import Server, check_answers, row_loss
-from tombola import Budget, Client, SessionFile
+from tombola import Budget, Client, RaceFile, SessionFile
 from tombola.errors import ExhaustedError
 from tombola.learners.spec import parse_learner
+from tombola.racing import RaceSettings
+from tombola.worklists import Assignment
 
 # Workers at the same time.
 WORKERS = 3
@@ -25,7 +28,8 @@ class Worker(threading.Thread):
 
     def __init__(self, url: str, stop: threading.Event) -> None:
         super().__init__()
-        self.url, self.stopped = url, stop
+        self.url = url
+        self.stopped = stop
         self.received: list[int] = []
         self.error: BaseException | None = None
 
@@ -33,13 +37,24 @@ class Worker(threading.Thread):
         try:
             with Client(self.url, name="calls", patience=300) as client:
                 while not self.stopped.is_set():
-                    for ticket in client.next(2):
+                    tickets = client.next(2)
+                    if not tickets and client.status()["done"]:
+                        return
+                    for ticket in tickets:
                         self.received.append(ticket.ticket)
-                        client.record(ticket.ticket, loss=row_loss(ticket.id, ticket.action))
+                        client.record(ticket.ticket, **answer_of(ticket))
         except ExhaustedError:
             pass
         except BaseException as error:
             self.error = error
+
+
+def answer_of(ticket: Assignment) -> dict[str, Any]:
+    """Return loss and cost of a ticket; a further run of a row has another loss."""
+    if ticket.probability == ticket.probability:
+        return {"loss": row_loss(ticket.id, ticket.action)}
+    loss = row_loss(f"{ticket.id}, run {ticket.run}", ticket.action)
+    return {"loss": float(loss < 0.5), "cost": loss}
 
 
 @contextmanager
@@ -57,8 +72,11 @@ def working(server: Server, count: int) -> Iterator[list[Worker]]:
         assert worker.error is None, worker.error
 
 
-def serve_with_kills(path: Path, kills: int) -> list[Worker]:
-    """Kill the server at random times under load; return the workers."""
+def serve_with_kills(path: Path, kills: int, *, to_the_end: bool = False) -> list[Worker]:
+    """Kill the server at random times under load; return the workers.
+
+    to_the_end: wait until the workers have ended the list.
+    """
     rng = random.Random(kills)
     with Server(path) as server, working(server, WORKERS) as workers:
         for _ in range(kills):
@@ -69,6 +87,8 @@ def serve_with_kills(path: Path, kills: int) -> list[Worker]:
             time.sleep(rng.uniform(0.0, 0.02))
             server.stop(signal.SIGKILL)
             server.start()
+        if to_the_end:
+            wait_for(lambda: 0, 1, workers)
     return workers
 
 
@@ -107,3 +127,40 @@ def test_server_killed_under_load_loses_and_doubles_nothing(
     tickets = check_result(path, workers)
     print(f"{kills} kills, {tickets} tickets, budget {budget}")
     assert tickets > kills
+
+
+@pytest.mark.parametrize("limit", [{"max_calls": 700}, {"max_cost": 300.0, "max_call_cost": 1.0}])
+@pytest.mark.full
+def test_server_killed_under_a_race_on_random_answers(
+    tmp_path: Path, limit: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Limits are kept, no ticket (row, run) is lost or doubled, and every answer is the one sent.
+
+    Two agents with one law, so that the race goes on to its limit (a decision is possible, and is
+    no fault).
+    """
+    monkeypatch.setattr("tombola.service.client._LONGEST_RETRY", 0.1)
+    kills = int(os.environ.get("TOMBOLA_SERVER_KILLS", "5"))
+    path = tmp_path / "calls.race"
+    options: Any = {"seed": 1, "answers": "random", **limit}
+    rows = [f"row {number}" for number in range(60)]
+    RaceFile.start(path, RaceSettings(("call", "letter"), **options), rows).close()
+    workers = serve_with_kills(path, kills, to_the_end=True)
+    received = [ticket for worker in workers for ticket in worker.received]
+    with RaceFile.open(path) as file:
+        race = file.race
+        assert race.done
+        assert len(received) == len(set(received)), "a ticket was issued twice"
+        assert race.calls_made == len(received), "a ticket was lost"
+        assert race.calls_answered == len(received), "an answer was lost"
+        calls = [race.call(ticket) for ticket in received]
+        assert len({(call.row, call.candidate, call.run) for call in calls}) == len(calls)
+        for call in calls:
+            sent = answer_of(Assignment(call.ticket, call.row, call.candidate, run=call.run))
+            assert race.recorded(call.ticket).loss == sent["loss"]
+        if race.settings.max_calls is not None:
+            assert race.calls_made <= race.settings.max_calls
+        if race.settings.max_cost is not None:
+            assert race.cost <= race.settings.max_cost
+    print(f"{kills} kills, {len(received)} tickets, {limit}")
+    assert len(received) > kills
