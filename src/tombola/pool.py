@@ -207,7 +207,7 @@ class Pool:
 
 
 def as_pool(
-    given: Any,
+    source: Any,
     *,
     kind: Literal["losses", "scores"] | None = None,
     range: tuple[float, float] | None = None,
@@ -224,8 +224,8 @@ def as_pool(
     Pool(2 rows, 2 actions)
     """
     # A `Table` of `read_table`, which is a tuple; its module needs this one.
-    if isinstance(given, tuple) and isinstance(getattr(given, "pool", None), Pool):
-        table: Any = given
+    if isinstance(source, tuple) and isinstance(getattr(source, "pool", None), Pool):
+        table: Any = source
         if kind not in (None, table.kind):
             raise PoolError(
                 f"Pool: expected kind={table.kind!r} as in the table, got {kind!r}; leave it out."
@@ -233,19 +233,19 @@ def as_pool(
         _check_no_range(range)
         return table.pool
     # Frames come first: those of polars have `rows`, too.
-    if is_frame(given) or isinstance(given, np.ndarray | list | tuple):
-        return Pool(given, kind=kind, range=range)
-    if hasattr(given, "rows") and hasattr(given, "__len__"):
+    if is_frame(source) or isinstance(source, np.ndarray | list | tuple):
+        return Pool(source, kind=kind, range=range)
+    if hasattr(source, "rows") and hasattr(source, "__len__"):
         if kind == "scores":
             raise PoolError(
                 "Pool: expected no kind='scores' with a pool, which has losses already, got it; "
                 "leave it out."
             )
         _check_no_range(range)
-        return given
+        return source
     raise PoolError(
         "Pool: expected a pool, or an array of losses with a column for each action, got "
-        f"{type(given).__name__}; "
+        f"{type(source).__name__}; "
         "write tombola.Pool(losses), and play(learner, pool), but compare(pool, learners)."
     )
 

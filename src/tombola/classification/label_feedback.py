@@ -103,28 +103,28 @@ class LabelFeedback(FeedbackModel):
 
         return LiveKernels(act, observe_fast, observe, None)
 
-    def encode_features(self, given: Any) -> float | Floats:
+    def encode_features(self, features: Any) -> float | Floats:
         """Return validated features of a row, shape (features,); a float stays a float.
 
-        given: argument of `Session.act`: numbers, or one number for one feature.
+        features: argument of `Session.act`: numbers, or one number for one feature.
         """
-        if type(given) is float and self.features == 1 and math.isfinite(given):
-            return given + 0.0  # the common case, several times quicker than what follows
+        if type(features) is float and self.features == 1 and math.isfinite(features):
+            return features + 0.0  # the common case, several times quicker than what follows
         try:
-            row = np.atleast_1d(np.array(given, dtype=np.float64)) + 0.0
+            row = np.atleast_1d(np.array(features, dtype=np.float64)) + 0.0
         except (TypeError, ValueError):
             row = np.full(self.features, np.nan)
         if row.shape != (self.features,) or not np.isfinite(row).all():
             raise FeedbackError(
                 f"Session.act: features must be {plural(self.features, 'finite number')}, got "
-                f"{given!r}; fill in what is missing, or give Session the number of features."
+                f"{features!r}; fill in what is missing, or give Session the number of features."
             )
         return row
 
-    def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        label: Any = given.get("label")
-        weight: Any = given.get("weight")
-        for name, value in given.items():
+    def encode(self, round: int, action: int, outcome: Mapping[str, Any]) -> EncodedOutcome:
+        label: Any = outcome.get("label")
+        weight: Any = outcome.get("weight")
+        for name, value in outcome.items():
             if value is not None and name not in ("label", "weight"):
                 raise FeedbackError(
                     "Session.observe: expected nothing but a label and its weight for round "

@@ -104,8 +104,8 @@ class BanditFeedback(FeedbackModel):
             replay=partial(make_replay, runner),
         )
 
-    def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        return (parse_loss(*loss_or_reward(round, given)),)
+    def encode(self, round: int, action: int, outcome: Mapping[str, Any]) -> EncodedOutcome:
+        return (parse_loss(*loss_or_reward(round, outcome)),)
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
         return {"loss": outcome[0]}

@@ -270,18 +270,18 @@ class FeedbackModel(ABC):
         """Return a runner that plays a learner one round at a time, from the first."""
         return StepRunner(self.live_kernels(learner, rng), self.outcome_width)
 
-    def encode_features(self, given: Any) -> Any:
+    def encode_features(self, features: Any) -> Any:
         """Return the validated features given to `Session.act`; FeedbackError for learners without features."""
-        raise FeedbackError(f"Session.act: expected no features, got {given!r}; write act().")
+        raise FeedbackError(f"Session.act: expected no features, got {features!r}; write act().")
 
     @abstractmethod
-    def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
+    def encode(self, round: int, action: int, outcome: Mapping[str, Any]) -> EncodedOutcome:
         """Return the feedback of a round as `outcome_width` floats, the encoded outcome.
 
         Raises FeedbackError if it is not valid. The class docstring of each model has the layout.
 
         round: from 1, for error messages.
-        given: the keyword arguments of `Session.observe` by name; None stands for a missing one.
+        outcome: the keyword arguments of `Session.observe` by name; None stands for a missing one.
         """
 
     @abstractmethod

@@ -289,9 +289,9 @@ class BudgetedFeedback(FeedbackModel):
             self.n_listed_actions, -1
         )
 
-    def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        losses = parse_row(self.n_listed_actions, *loss_or_reward(round, given, "cost"))
-        return (*losses.tolist(), *self.parse_costs("Session.observe", action, given.get("cost")))
+    def encode(self, round: int, action: int, outcome: Mapping[str, Any]) -> EncodedOutcome:
+        losses = parse_row(self.n_listed_actions, *loss_or_reward(round, outcome, "cost"))
+        return (*losses.tolist(), *self.parse_costs("Session.observe", action, outcome.get("cost")))
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
         which = slice(0, self.n_listed_actions) if self.full_feedback else slice(action, action + 1)
@@ -387,17 +387,17 @@ class BudgetedBanditFeedback(BudgetedFeedback):
             1:
         ]
 
-    def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        costs = self.parse_costs("Session.observe", action, given.get("cost"))
+    def encode(self, round: int, action: int, outcome: Mapping[str, Any]) -> EncodedOutcome:
+        costs = self.parse_costs("Session.observe", action, outcome.get("cost"))
         if action < self.n_listed_actions:
-            return (parse_loss(*loss_or_reward(round, given, "cost")), *costs)
+            return (parse_loss(*loss_or_reward(round, outcome, "cost")), *costs)
         if (
-            any(value is not None for value in given.values())
-            and parse_loss(*loss_or_reward(round, given, "cost")) != 1.0
+            any(value is not None for value in outcome.values())
+            and parse_loss(*loss_or_reward(round, outcome, "cost")) != 1.0
         ):
             raise FeedbackError(
                 f"Session.observe: the added null action of round {round} has loss 1, got "
-                f"{dict(given)}; "
+                f"{dict(outcome)}; "
                 "write observe(ticket)."
             )
         return (1.0, *costs)

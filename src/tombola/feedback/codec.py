@@ -18,21 +18,21 @@ from tombola.errors import FeedbackError
 EncodedOutcome: TypeAlias = tuple[float, ...]
 
 
-def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
+def loss_or_reward(round: int, outcome: Mapping[str, Any], *others: str) -> tuple[Any, str]:
     """Return the loss or reward that a user gave, unchecked, and its name, "loss" or "reward".
 
     Raises FeedbackError unless exactly one of the two is given, and for arguments other than these
     and `others`.
     """
-    for name, value in given.items():
+    for name, value in outcome.items():
         if value is not None and name not in ("loss", "reward", *others):
             raise FeedbackError(
                 f"Session.observe: expected nothing but a loss or a reward for round {round}, "
                 f"got {name}; "
                 "write observe(ticket, loss=...)."
             )
-    loss = given.get("loss")
-    reward = given.get("reward")
+    loss = outcome.get("loss")
+    reward = outcome.get("reward")
     if (loss is None) == (reward is None):
         with_others = "".join(f", {name}=..." for name in others)
         raise FeedbackError(
@@ -43,10 +43,10 @@ def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[
     return (loss, "loss") if reward is None else (reward, "reward")
 
 
-def copy_into(target: Floats, given: Any) -> bool:
+def copy_into(target: Floats, source: Any) -> bool:
     """Copy numbers into an array; return False, and change nothing, unless they are floats of the same shape."""
     try:
-        numbers = np.asarray(given, dtype=np.float64)
+        numbers = np.asarray(source, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
         return False
     if numbers.shape != target.shape:
@@ -63,7 +63,7 @@ def are_losses(losses: Floats) -> bool:
     return valid
 
 
-def parse_row(actions: int, given: Any, name: str) -> Floats:
+def parse_row(actions: int, losses: Any, name: str) -> Floats:
     """Return the losses of all actions, shape (actions,), from losses or rewards.
 
     Raises FeedbackError unless they are `actions` numbers in [0, 1].
@@ -71,27 +71,27 @@ def parse_row(actions: int, given: Any, name: str) -> Floats:
     name: "loss" or "reward"; a reward r becomes the loss 1 - r.
     """
     row = np.zeros(actions)
-    if not copy_into(row, given) or not ((row >= 0) & (row <= 1)).all():
+    if not copy_into(row, losses) or not ((row >= 0) & (row <= 1)).all():
         raise FeedbackError(
             f"Session.observe: {name} must be {actions} numbers in [0, 1], one for every action "
             "(this learner needs "
-            f"the whole row), got {' '.join(repr(given).split())}; give the whole row."
+            f"the whole row), got {' '.join(repr(losses).split())}; give the whole row."
         )
     return row if name == "loss" else 1.0 - row
 
 
-def parse_loss(given: Any, name: str) -> float:
+def parse_loss(number: Any, name: str) -> float:
     """Return one loss in [0, 1] from a loss or reward; FeedbackError otherwise.
 
     name: "loss" or "reward"; a reward r becomes the loss 1 - r.
     """
     try:
-        value = float(given)
+        value = float(number)
     except (OverflowError, TypeError, ValueError):
         value = math.nan
     if not 0.0 <= value <= 1.0:
         raise FeedbackError(
-            f"Session.observe: {name} must be one number in [0, 1], got {given!r}; rescale it "
+            f"Session.observe: {name} must be one number in [0, 1], got {number!r}; rescale it "
             "before you observe."
         )
     return value if name == "loss" else 1.0 - value

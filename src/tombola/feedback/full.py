@@ -93,8 +93,8 @@ class FullFeedback(FeedbackModel):
             replay=partial(make_replay, runner),
         )
 
-    def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        return tuple(parse_row(self.actions, *loss_or_reward(round, given)).tolist())
+    def encode(self, round: int, action: int, outcome: Mapping[str, Any]) -> EncodedOutcome:
+        return tuple(parse_row(self.actions, *loss_or_reward(round, outcome)).tolist())
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
         return {"loss": outcome}

@@ -72,16 +72,16 @@ class FeatureRows:
         """The number of features of a row."""
         return self.features
 
-    def encode_features(self, given: Any) -> Floats:
+    def encode_features(self, features: Any) -> Floats:
         """Return the features given to `Session.act`, NaN for a missing one."""
         try:
-            row = np.atleast_1d(np.array(given, dtype=np.float64))
+            row = np.atleast_1d(np.array(features, dtype=np.float64))
         except (TypeError, ValueError):
             row = np.zeros(0)
         if row.shape != (self.features,) or np.isinf(row).any():
             raise FeedbackError(
                 f"Session.act: features must be {plural(self.features, 'number')}, NaN for a "
-                f"missing one, got {given!r}; write act(features), or give Session the number of "
+                f"missing one, got {features!r}; write act(features), or give Session the number of "
                 "features."
             )
         return row

@@ -431,24 +431,24 @@ def _bound_residuals(
 
 
 @no_inline
-def _smallest_difference(one: Any, two: Any) -> float:
+def _smallest_difference(minuend: Any, two: Any) -> float:
     """Return the minimum of one - two; four partial minima, so that it is vectorised."""
-    n = one.size
+    n = minuend.size
     a = math.inf
     b = math.inf
     c = math.inf
     d = math.inf
     for i in range(0, n - 3, 4):
-        p = one[i] - two[i]
-        q = one[i + 1] - two[i + 1]
-        r = one[i + 2] - two[i + 2]
-        s = one[i + 3] - two[i + 3]
+        p = minuend[i] - two[i]
+        q = minuend[i + 1] - two[i + 1]
+        r = minuend[i + 2] - two[i + 2]
+        s = minuend[i + 3] - two[i + 3]
         a = p if p < a else a
         b = q if q < b else b
         c = r if r < c else c
         d = s if s < d else d
     for i in range(n - n % 4, n):
-        a = min(a, one[i] - two[i])
+        a = min(a, minuend[i] - two[i])
     return min(min(a, b), min(c, d))
 
 

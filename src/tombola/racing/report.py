@@ -276,16 +276,22 @@ def _means(race: Race, group: str | None = None) -> dict[str, tuple[float, int]]
     return means
 
 
-def _to_json(one: Standing, units: Units) -> dict[str, Any]:
+def _to_json(standing: Standing, units: Units) -> dict[str, Any]:
     # JSON has neither infinity nor NaN.
-    wealth = "certain" if math.isinf(one.wealth) else None if math.isnan(one.wealth) else one.wealth
-    fields = one._asdict()
+    wealth = (
+        "certain"
+        if math.isinf(standing.wealth)
+        else None
+        if math.isnan(standing.wealth)
+        else standing.wealth
+    )
+    fields = standing._asdict()
     return {
         "name": fields.pop("name"),
         "mean": _known_mean(fields.pop("mean_loss"), units),
         **fields,
         "wealth": wealth,
-        "against": one.against or None,
+        "against": standing.against or None,
     }
 
 
@@ -367,23 +373,27 @@ def limit_history(report: RaceReport) -> list[tuple[str, float, list[float]]]:
     return history
 
 
-def _table_row(one: Standing, race: "Race") -> dict[str, str | bool]:
+def _table_row(standing: Standing, race: "Race") -> dict[str, str | bool]:
     units = race.settings.units
     baseline = race.settings.baseline
-    stays = "baseline" if one.name == baseline else "in the race"
-    decided = "passed" if one.name in race.answer else "failed"
-    wealth = "certain" if math.isinf(one.wealth) else f"{one.wealth:,.3g}"
+    stays = "baseline" if standing.name == baseline else "in the race"
+    decided = "passed" if standing.name in race.answer else "failed"
+    wealth = "certain" if math.isinf(standing.wealth) else f"{standing.wealth:,.3g}"
     return {
-        "name": one.name,
-        "active": one.active,
+        "name": standing.name,
+        "active": standing.active,
         # A gate decides about candidates; the baseline always stays.
-        "first": decided == "passed" if baseline else one.active,
-        "mean_loss": f"{units.number(one.mean_loss):.4g}" if one.rows else "–",
-        "rows": f"{one.rows:,}",
-        "state": stays if one.active else decided if baseline else f"behind {one.against}",
-        "drop_row": stays if one.active else f"{one.drop_row:,}",
-        "against": one.against or "–",
-        "wealth": "–" if math.isnan(one.wealth) else wealth,
+        "first": decided == "passed" if baseline else standing.active,
+        "mean_loss": f"{units.number(standing.mean_loss):.4g}" if standing.rows else "–",
+        "rows": f"{standing.rows:,}",
+        "state": stays
+        if standing.active
+        else decided
+        if baseline
+        else f"behind {standing.against}",
+        "drop_row": stays if standing.active else f"{standing.drop_row:,}",
+        "against": standing.against or "–",
+        "wealth": "–" if math.isnan(standing.wealth) else wealth,
     }
 
 

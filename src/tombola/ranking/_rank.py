@@ -472,38 +472,38 @@ class _Plan:
     binary: bool | None
 
 
-def _in_row_units(one: Reading, clusters: _Clusters, *, beyond: bool) -> Reading:
+def _in_row_units(reading: Reading, clusters: _Clusters, *, beyond: bool) -> Reading:
     """Convert means and variances of clusters to those of rows."""
     mean_size = float(clusters.sizes.mean())
     scale = clusters.largest / mean_size
-    low, high = one.low * scale, one.high * scale
-    if beyond and one.sizes is not None:
+    low, high = reading.low * scale, reading.high * scale
+    if beyond and reading.sizes is not None:
         # The mean over rows is a ratio of means over clusters, each known to an interval.
-        low = one.low * clusters.largest / one.sizes[1]
-        high = one.high * clusters.largest / one.sizes[0]
+        low = reading.low * clusters.largest / reading.sizes[1]
+        high = reading.high * clusters.largest / reading.sizes[0]
     return replace(
-        one,
+        reading,
         low=np.minimum(low, 1.0),
         high=np.minimum(high, 1.0),
-        variance=one.variance * scale**2,
-        condition=clusters.condition if beyond else one.condition,
+        variance=reading.variance * scale**2,
+        condition=clusters.condition if beyond else reading.condition,
     )
 
 
 def _in_rows(
-    one: Reading,
+    reading: Reading,
     clusters: _Clusters | None,
     complete: "np.typing.NDArray[np.bool_]",
     *,
     in_order: bool,
 ) -> Reading:
     """Return a reading that counts rows, and the clusters that they are in, if there are any."""
-    if clusters is None or one.name == "expected":
-        return replace(one, list_rows=len(complete))
+    if clusters is None or reading.name == "expected":
+        return replace(reading, list_rows=len(complete))
     used = clusters.complete_rows
     if in_order and not used.all():
         used = np.arange(len(used)) < int(np.argmin(used))
-    return replace(one, rows=int(used.sum()), clusters=one.rows, list_rows=len(complete))
+    return replace(reading, rows=int(used.sum()), clusters=reading.rows, list_rows=len(complete))
 
 
 def _runs(table: Any, labels: tuple[str, ...], kind: Kind, limits: Limits) -> Floats | None:
@@ -613,7 +613,7 @@ def _horizon(plan: _Plan, units: Floats) -> int | None:
 
 
 def _with_sizes(
-    one: Reading,
+    reading: Reading,
     clusters: _Clusters,
     used: "np.typing.NDArray[np.bool_]",
     plan: _Plan,
@@ -623,7 +623,7 @@ def _with_sizes(
     The bounds of the mean losses are at the other half, so both hold at the level.
     """
     if (clusters.sizes == clusters.largest).all():
-        return one
+        return reading
     shares = (clusters.sizes[used] / clusters.largest)[:, None]
     low, high = _intervals(
         np.hstack([clusters.sums[used], shares]),
@@ -634,7 +634,7 @@ def _with_sizes(
         clusters.largest * max(float(low[-1]), 1.0 / clusters.largest),
         clusters.largest * float(high[-1]),
     )
-    return replace(one, low=low[:-1], high=high[:-1], sizes=sizes)
+    return replace(reading, low=low[:-1], high=high[:-1], sizes=sizes)
 
 
 def _variance(rows: Floats) -> Floats:

@@ -487,32 +487,32 @@ class Ranking(Result):
             "advice": self.advice(),
         }
 
-    def _reading_json(self, one: Reading) -> dict[str, Any]:
+    def _reading_json(self, reading: Reading) -> dict[str, Any]:
         rows = []
         for a in self.order():
-            low, high = self.interval(a, one.name)
+            low, high = self.interval(a, reading.name)
             rows.append(
                 {
                     "candidate": self.names[a],
                     "mean": self.value(float(self.means[a])),
                     "low": low,
                     "high": high,
-                    "first_rank": int(one.ranks[a, 0]),
-                    "last_rank": int(one.ranks[a, 1]),
-                    "proved_before": [self.names[b] for b in np.flatnonzero(one.before[a])],
+                    "first_rank": int(reading.ranks[a, 0]),
+                    "last_rank": int(reading.ranks[a, 1]),
+                    "proved_before": [self.names[b] for b in np.flatnonzero(reading.before[a])],
                 }
             )
         return {
-            "reading": one.name,
-            "statement": one.statement(self.names, self.units).to_json(),
-            "exact": one.is_certain,
-            "level": one.level,
-            "rows": one.rows,
-            "clusters": one.clusters,
-            "pairs_separated": one.separated,
-            "contradiction": one.contradiction,
-            "every_look": one.every_look,
-            "groups": self.groups(one.name),
+            "reading": reading.name,
+            "statement": reading.statement(self.names, self.units).to_json(),
+            "exact": reading.is_certain,
+            "level": reading.level,
+            "rows": reading.rows,
+            "clusters": reading.clusters,
+            "pairs_separated": reading.separated,
+            "contradiction": reading.contradiction,
+            "every_look": reading.every_look,
+            "groups": self.groups(reading.name),
             "candidates": rows,
         }
 
@@ -539,14 +539,14 @@ class Ranking(Result):
             lines.append(f"{'...':>9}  and {len(self.names) - len(cells)} more")
         return lines
 
-    def _cells(self, one: Reading) -> list[tuple[str, str, str, str]]:
+    def _cells(self, reading: Reading) -> list[tuple[str, str, str, str]]:
         """Return ranks, name, mean and interval of every candidate as texts, best first."""
         return [
             (
-                rank_text(one.ranks[a]),
+                rank_text(reading.ranks[a]),
                 self.names[a],
                 f"{self.value(float(self.means[a])):.4g}",
-                _interval_text(*self.interval(a, one.name)),
+                _interval_text(*self.interval(a, reading.name)),
             )
             for a in self.order()
         ]

@@ -81,9 +81,9 @@ def _find_rectangle(points: Floats, gains: Floats) -> Floats:
 
 
 def _best_rectangle(
-    points: Floats, gains: Floats, ranks: Floats, levels: Floats, sums: Floats, found: Floats
+    points: Floats, gains: Floats, ranks: Floats, levels: Floats, sums: Floats, rectangle: Floats
 ) -> None:
-    """Search all pairs of sides by Kadane's scan for the rectangle `found`; a kernel.
+    """Search all pairs of sides by Kadane's scan for the `rectangle`; a kernel.
 
     points, gains: sorted by x. ranks, levels: rank of each y, and the distinct values of y. sums:
         scratch space.
@@ -107,15 +107,15 @@ def _best_rectangle(
                 total += sums[level]
                 if total > best:
                     best = total
-                    found[0] = points[left, 0]
-                    found[1] = points[right, 0]
-                    found[2] = levels[start]
-                    found[3] = levels[level]
+                    rectangle[0] = points[left, 0]
+                    rectangle[1] = points[right, 0]
+                    rectangle[2] = levels[start]
+                    rectangle[3] = levels[level]
 
 
-def _in_rectangle(found: Floats, row: Floats) -> int:
+def _in_rectangle(rectangle: Floats, row: Floats) -> int:
     """Return the label of a row by a rectangle, its border included; a kernel."""
-    return int(found[0] <= row[0] <= found[1] and found[2] <= row[1] <= found[3])
+    return int(rectangle[0] <= row[0] <= rectangle[1] and rectangle[2] <= row[1] <= rectangle[3])
 
 
 @dataclass(frozen=True)
@@ -153,9 +153,9 @@ def _find_halfplane(points: Floats, gains: Floats) -> Floats:
 
 
 def _best_halfplane(
-    points: Floats, gains: Floats, along: Floats, found: Floats, best: Floats
+    points: Floats, gains: Floats, along: Floats, halfplane: Floats, best: Floats
 ) -> None:
-    """Search all lines through two points for the half-plane `found`; a kernel.
+    """Search all lines through two points for the `halfplane`; a kernel.
 
     along: scratch space, position of each point on the line, infinite off the line. best: output,
         its gain.
@@ -179,19 +179,19 @@ def _best_halfplane(
                 if along[split] < np.inf:
                     ahead, behind = _gains_along_line(along, gains, split)
                     _try_halfplane(
-                        found, best, above + ahead, (x, y, dx, dy, 1.0, along[split], 1.0)
+                        halfplane, best, above + ahead, (x, y, dx, dy, 1.0, along[split], 1.0)
                     )
                     _try_halfplane(
-                        found, best, above + behind, (x, y, dx, dy, 1.0, along[split], -1.0)
+                        halfplane, best, above + behind, (x, y, dx, dy, 1.0, along[split], -1.0)
                     )
                     _try_halfplane(
-                        found, best, below + ahead, (x, y, dx, dy, -1.0, along[split], 1.0)
+                        halfplane, best, below + ahead, (x, y, dx, dy, -1.0, along[split], 1.0)
                     )
                     _try_halfplane(
-                        found, best, below + behind, (x, y, dx, dy, -1.0, along[split], -1.0)
+                        halfplane, best, below + behind, (x, y, dx, dy, -1.0, along[split], -1.0)
                     )
-            _try_halfplane(found, best, above, (x, y, dx, dy, 1.0, np.inf, 1.0))
-            _try_halfplane(found, best, below, (x, y, dx, dy, -1.0, np.inf, 1.0))
+            _try_halfplane(halfplane, best, above, (x, y, dx, dy, 1.0, np.inf, 1.0))
+            _try_halfplane(halfplane, best, below, (x, y, dx, dy, -1.0, np.inf, 1.0))
 
 
 def _gains_along_line(along: Floats, gains: Floats, split: int) -> tuple[float, float]:
@@ -207,17 +207,17 @@ def _gains_along_line(along: Floats, gains: Floats, split: int) -> tuple[float, 
     return ahead, behind
 
 
-def _try_halfplane(found: Floats, best: Floats, gain: float, plane: tuple[float, ...]) -> None:
-    """Store a half-plane in `found` if its gain is larger than `best`."""
+def _try_halfplane(halfplane: Floats, best: Floats, gain: float, plane: tuple[float, ...]) -> None:
+    """Store a half-plane in `halfplane` if its gain is larger than `best`."""
     if gain > best[0]:
         best[0] = gain
         for index in range(7):
-            found[index] = plane[index]
+            halfplane[index] = plane[index]
 
 
-def _in_halfplane(found: Floats, row: Floats) -> int:
+def _in_halfplane(halfplane: Floats, row: Floats) -> int:
     """Return the label of a row by a half-plane of `_find_halfplane`."""
-    x, y, dx, dy, way, split, part = found.tolist()
+    x, y, dx, dy, way, split, part = halfplane.tolist()
     if way == 0.0:
         return int(split)
     side = dx * (float(row[1]) - y) - dy * (float(row[0]) - x)
