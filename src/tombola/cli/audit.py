@@ -8,7 +8,7 @@ import csv
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -117,6 +117,12 @@ def audit(
             "--next", help="With --judge: print this many rows to label next, as CSV.", min=0
         ),
     ] = 0,
+    missing: Annotated[
+        Literal["error", "drop", "worst"],
+        typer.Option(
+            help="Blank cells: ask (error), drop the row, or count the worst value (--best)."
+        ),
+    ] = "error",
     ignore_rows: Annotated[
         str, typer.Option(help="Ids of rows to ignore, such as Total; or first, last, none.")
     ] = "",
@@ -175,6 +181,7 @@ def audit(
             "rows": rows,
             "range": parse_range(span),
             "history": history,
+            "missing": missing,
             "ignore_rows": split_commas(ignore_rows),
             "sheet": sheet,
             "follow": follow,

@@ -360,6 +360,7 @@ def certify(
     candidates: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     history: Any = None,
+    missing: Literal["error", "drop", "worst"] = "error",
     ignore_rows: Sequence[str] = (),
     sheet: str | None = None,
     follow: bool = False,
@@ -385,6 +386,8 @@ def certify(
     history: a table with ids and numbers of every row, such as losses of earlier candidates, which
         make the mean of a column sharper. The column may be left out if there is one beside the
         ids.
+    missing: blank cells: "error" asks, "drop" leaves out the row, if the table is the whole list,
+        "worst" counts them as the worst number.
     ignore_rows: ids of rows to leave out, such as Total; "none" for none.
     sheet: the sheet of an Excel file.
     follow: wait for new rows at the end of a growing file.
@@ -411,6 +414,7 @@ def certify(
         past = None if history is None else History(history, source)
         name = _only_column(source, past) if column is None else column
         source.check_columns([name])
+        source.handle_missing([name], missing, may_drop=rows is None and history is None)
         return _certified_mean(source, name, past, rows, within, level, units, seed)
     # The columns of a pool are candidates already.
     stated = source.header if isinstance(table, Pool | Table) and candidates is None else candidates
@@ -420,6 +424,7 @@ def certify(
     places, kind, remarks, notes = _find_columns(source, options)
     names = [source.header[place] for place in places]
     units = Units(*units_range, scores=kind == "scores")
+    source.handle_missing(names, missing, units.number(1.0), may_drop=rows is None)
     max_distance = within / units.gap(1.0)
     range_fixes = _range_fixes(source, names, units)
 

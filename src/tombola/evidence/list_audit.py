@@ -13,6 +13,7 @@ from tombola import _validate
 from tombola._formatting import (
     confidence_text,
     is_cli_style,
+    is_number,
     nan_to_none,
     note_line,
     option_text,
@@ -251,6 +252,7 @@ def audit(
     judge: Any = None,
     looks: Literal["any", 1] = "any",
     labels: int | None = None,
+    missing: Literal["error", "drop"] = "error",
     ignore_rows: Sequence[str] = (),
     sheet: str | None = None,
     follow: bool = False,
@@ -279,6 +281,8 @@ def audit(
     looks: with a judge: "any" number of looks at the labels, or 1, planned at `labels` labels,
         which are 0 or 1. For the same chance of an answer it takes about half of the labels.
     labels: the number of labels of one planned look, fixed before the first label.
+    missing: blank cells of a column of numbers: "error" asks, "drop" leaves out the row, if the
+        table is the whole list.
     ignore_rows: ids of rows to leave out, such as Total; "none" for none.
     sheet: the sheet of an Excel file.
     follow: wait for new rows at the end of a growing file.
@@ -306,7 +310,13 @@ def audit(
             table,
             statements,
             judge,
-            {"rows": rows, "strata": strata, "history": history, "follow": follow},
+            {
+                "rows": rows,
+                "strata": strata,
+                "history": history,
+                "missing": missing if missing != "error" else None,
+                "follow": follow,
+            },
             looks=looks,
             labels=labels,
             level=level,
@@ -333,6 +343,15 @@ def audit(
     source.check_columns(
         [*(name for statement in parsed for name in statement.columns), *filter(None, [strata])]
     )
+    numeric = {
+        name
+        for statement in parsed
+        if statement.value is None or is_number(statement.value)
+        for name in statement.columns
+    }
+    is_whole = rows is None and not sizes and past is None
+    if numeric:
+        source.handle_missing(sorted(numeric), missing, may_drop=is_whole)
     # With strata the sizes are those of the strata; the number of rows is not needed.
     list_size = sum(sizes.values()) if sizes else rows
 

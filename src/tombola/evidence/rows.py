@@ -18,12 +18,13 @@ from tombola.errors import OrderError, ParameterError, RowError, TableError
 from tombola.evidence.order_test import RandomOrderTest
 from tombola.pool import Pool
 from tombola.tables.cells import open_cells, parse_cells
-from tombola.tables.columns import Columns
+from tombola.tables.columns import MISSING, Columns
 from tombola.tables.derived import without_summary_rows
 from tombola.tables.formats.delimited import CellTable
 from tombola.tables.formats.frames import read_frame
 from tombola.tables.input_checks import check_file
 from tombola.tables.options import ReadOptions
+from tombola.tables.question import Question
 from tombola.tables.to_pool import Table, source_name
 from tombola.units import Kind
 
@@ -147,6 +148,61 @@ class RowSource:
         if self._error is not None:
             raise self._error
 
+    def handle_missing(
+        self, names: Sequence[str], missing: str, worst: float | None = None, *, may_drop: bool
+    ) -> None:
+        """Decide what blank cells of these columns mean: "error" asks, "drop" leaves out the row.
+
+        A blank cell of a stream is an error where it is met, unless `missing` says what it means.
+
+        missing: "error", "drop", or "worst", which counts a blank cell as the number `worst`.
+        may_drop: whether the number of the other rows is known, as in a whole list.
+        """
+        places = [self.header.index(name) for name in names]
+        answers: list[tuple[str, Mapping[str, Any]]] = []
+        if worst is not None:
+            answers.append(("they are failures, which count as the worst", {"missing": "worst"}))
+        if may_drop:
+            answers.append(("the answer is to be about the other rows", {"missing": "drop"}))
+        if missing != "error" and all(options["missing"] != missing for _, options in answers):
+            offered = [option_text("missing", options["missing"]) for _, options in answers]
+            raise ParameterError(
+                f"{self.source}: expected {' or '.join(offered) or 'no ' + option_text('missing')} "
+                f"with this question, got {option_text('missing', missing)}; leave it out, or fill "
+                "in the cells."
+            )
+        if missing == "error":
+            self._ask_about_missing(places, answers)
+        else:
+            text = f"{worst:.17g}" if missing == "worst" else None
+            if isinstance(self._rows, list):
+                count = sum(any(_is_blank(cells[at]) for at in places) for _, cells in self._rows)
+                did = "left out" if text is None else "counted as the worst"
+                if count:
+                    self.notes = (*self.notes, f"{did}: {plural(count, 'row')} with a blank cell")
+                self._rows = list(_without_blanks(self._rows, places, text))
+                self._n_rows = len(self._rows)
+            else:
+                self._rows = _without_blanks(self._rows, places, text)
+
+    def _ask_about_missing(
+        self, places: Sequence[int], answers: Sequence[tuple[str, Mapping[str, Any]]]
+    ) -> None:
+        """Raise QuestionError if a row of a file has a blank cell at one of the places."""
+        if not isinstance(self._rows, list):
+            return
+        blank = [(line, at) for line, row in self._rows for at in places if _is_blank(row[at])]
+        if blank and answers:
+            line, at = blank[0]
+            count = len({line for line, _ in blank})
+            raise Question(
+                self.source,
+                f"expected a number in line {line}, column {self.header[at]!r}, got none, and cells "
+                f"are missing in {count} of {plural(len(self._rows), 'row')}",
+                ("missing", *dict.fromkeys(self.header[at] for _, at in blank)),
+                tuple(answers),
+            ).error()
+
     def columns(self, batch: Rows) -> dict[str, tuple[str, ...]]:
         """Return the cells of a non-empty batch of rows by column name."""
         return dict(zip(self.header, zip(*(cells for _, cells in batch), strict=True), strict=True))
@@ -168,6 +224,24 @@ class RowSource:
                 "whole list, got "
                 f"{self._n_rows:,}; write its true size, or leave it out if this is the whole list."
             )
+
+
+def _is_blank(cell: Any) -> bool:
+    return str(cell).strip().lower() in MISSING
+
+
+def _without_blanks(
+    rows: Iterable[tuple[int, Sequence[str]]], places: Sequence[int], text: str | None
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows with this text in blank cells at the places; without such rows if it is None."""
+    for line, row in rows:
+        blank = [at for at in places if _is_blank(row[at])]
+        if blank and text is None:
+            continue
+        cells = list(row)
+        for at in blank:
+            cells[at] = str(text)
+        yield line, cells
 
 
 def _growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:

@@ -35,6 +35,7 @@ from tombola.gating.versions import (
 )
 from tombola.statements import INDEPENDENT_ANSWERS, Reading, largest_cluster_text
 from tombola.tables.formats.logs import LogOptions
+from tombola.tables.question import Question
 from tombola.units import Kind, Units
 
 # Share of the spread above which it counts as all of it.
@@ -301,11 +302,15 @@ def _units(
         for row, scores in version.scores[metric].items():
             for score in scores:
                 if math.isnan(score) and missing == "error":
-                    raise TableError(
-                        f"{version.name}: expected a score of row {row!r}, got none; write "
-                        f"{option_text('missing', 'worst')} to count it as the worst score, or "
-                        f"{option_text('missing', 'drop')} to leave the row out."
-                    )
+                    raise Question(
+                        version.name,
+                        f"expected a score of row {row!r}, got none",
+                        ("missing", version.name),
+                        (
+                            ("it is a failure, which counts as the worst", {"missing": "worst"}),
+                            ("the answer is to be about the other rows", {"missing": "drop"}),
+                        ),
+                    ).error()
                 if not math.isnan(score) and not low <= score <= high:
                     example = f"such as {option_text('range', (0.0, 100.0))}"
                     if len(version.scores) > 1:
