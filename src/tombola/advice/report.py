@@ -298,7 +298,8 @@ class CompareReport:
     def to_dict(self) -> _Json:
         """Return the report as plain data, for JSON.
 
-        Keys: those of the request, and table, rows, actions, mean_losses, summary, order_test,
+        Keys: those of the request, and table, rows, kind, candidates, ignored_columns,
+        rows_left_out, actions, mean_losses, summary, order_test,
             rankings, advice,
         best_mix, groups, routing and notes; an estimate is a dict with value, low and high.
 
@@ -316,6 +317,7 @@ class CompareReport:
                 "range": list(self.table.range),
             },
             "rows": pool.rows,
+            **self.table.reading(),
             "actions": list(pool.actions),
             "mean_losses": pool.means.tolist(),
             "best_fixed_action": pool.actions[pool.best],

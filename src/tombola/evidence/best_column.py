@@ -1,7 +1,7 @@
 """`certify`: the best column of a list, or the mean of one, from as few of its rows as possible."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -66,6 +66,8 @@ class BestColumn(Result):
     path: pairs of rows read, and the proved distance of the leader from the best, in that unit.
     notes: remarks on how the table was read.
     is_sample: whether the table is a sample of the list, as its reader declares.
+    ignored: columns that are no candidates, with the reason.
+    rows_left_out: number of rows of the file that do not count.
     """
 
     outcome: Literal["proved", "undecided"]
@@ -77,6 +79,8 @@ class BestColumn(Result):
     notes: tuple[str, ...] = ()
     path: tuple[tuple[int, float], ...] = field(default=(), repr=False)
     is_sample: bool = False
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    rows_left_out: int = 0
 
     @property
     def best(self) -> str:
@@ -154,6 +158,8 @@ class BestColumn(Result):
             "table": self.table,
             "kind": "scores" if self.units.scores else "losses",
             "candidates": list(self.certificate.names),
+            "ignored_columns": dict(self.ignored),
+            "rows_left_out": self.rows_left_out,
             **facts,
             "statement": self.statements[0].to_json(),
             "target": self.target,
@@ -421,7 +427,7 @@ def certify(
     options = ReadOptions(
         kind=kind, actions=stated, ignore=tuple(ignore), range=range or source.range
     )
-    places, kind, remarks, notes = _find_columns(source, options)
+    places, kind, remarks, notes, ignored = _find_columns(source, options)
     names = [source.header[place] for place in places]
     units = Units(*units_range, scores=kind == "scores")
     source.handle_missing(names, missing, units.number(1.0), may_drop=rows is None)
@@ -470,6 +476,8 @@ def certify(
         (*source.notes, *notes),
         tuple(path),
         rows is not None,
+        ignored,
+        source.rows_left_out,
     )
     sample.raise_error(result)
     return result
@@ -556,8 +564,8 @@ def _certified_mean(
 
 def _find_columns(
     source: RowSource, options: ReadOptions
-) -> tuple[list[int], Kind, list[str], list[str]]:
-    """Return the places of the candidates, the direction, remarks on it, and notes."""
+) -> tuple[list[int], Kind, list[str], list[str], dict[str, str]]:
+    """Return the places of the candidates, the direction, remarks on it, notes, and other columns."""
     table = source.parsed
     # Only the names of a stream are known.
     header = Columns(source.source, [Column(name, np.empty(0)) for name in source.header])
@@ -600,7 +608,7 @@ def _find_columns(
     )
     remarks = [f"Note: {parsed.contradiction}"] if parsed.contradiction else []
     kind = parsed.require_direction()
-    return [source.header.index(name) for name in names], kind, remarks, notes
+    return [source.header.index(name) for name in names], kind, remarks, notes, ignored
 
 
 def _check_cells(table: Columns, roles: Roles) -> None:

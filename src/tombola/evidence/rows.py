@@ -64,7 +64,8 @@ class RowSource:
     in UTF-8: a line is read once it ends with a line break. TableError without a header of distinct
     names. `notes` are the remarks of the reader. A file or a table in memory is read at once: a
     last row that sums up the others is left out with a note, and `parsed` has the columns; it is
-    None for streams and for a file without rows. `kind` is the direction of a pool or of a `Table`.
+    None for streams and for a file without rows. `rows_left_out` counts rows of the file that are
+    not used. `kind` is the direction of a pool or of a `Table`.
 
     source: a path; "-"; a data frame; an array; a `Pool`; a `Table`; a list of mappings from names
         to cells; or an iterator of such mappings, which is a stream.
@@ -114,6 +115,7 @@ class RowSource:
                 f"{', '.join(self.header)[:60]!r}; write different names with commas between."
             )
         self.parsed: Columns | None = None
+        self.rows_left_out = 0
         # Number of valid rows of a file, and the error of the first row that is not; unknown for a
         # stream.
         self._n_rows: int | None = None
@@ -136,6 +138,7 @@ class RowSource:
                 self.parsed, mask, notes = without_summary_rows(
                     self.parsed, ReadOptions(ignore_rows=self._ignore_rows)
                 )
+                self.rows_left_out += int((~mask).sum())
                 rows = list(compress(rows, mask))
                 self.notes = (*self.notes, *notes)
         self._rows = rows
@@ -153,7 +156,8 @@ class RowSource:
     ) -> None:
         """Decide what blank cells of these columns mean: "error" asks, "drop" leaves out the row.
 
-        A blank cell of a stream is an error where it is met, unless `missing` says what it means.
+        A blank cell of a stream or a sample is an error where it is met, after the result for the
+        rows before it, unless `missing` says what it means.
 
         missing: "error", "drop", or "worst", which counts a blank cell as the number `worst`.
         may_drop: whether the number of the other rows is known, as in a whole list.
@@ -171,17 +175,21 @@ class RowSource:
                 f"with this question, got {option_text('missing', missing)}; leave it out, or fill "
                 "in the cells."
             )
+        if missing == "error" and not may_drop:
+            return
         if missing == "error":
             self._ask_about_missing(places, answers)
         else:
             text = f"{worst:.17g}" if missing == "worst" else None
             if isinstance(self._rows, list):
+                before = len(self._rows)
                 count = sum(any(_is_blank(cells[at]) for at in places) for _, cells in self._rows)
                 did = "left out" if text is None else "counted as the worst"
                 if count:
                     self.notes = (*self.notes, f"{did}: {plural(count, 'row')} with a blank cell")
                 self._rows = list(_without_blanks(self._rows, places, text))
                 self._n_rows = len(self._rows)
+                self.rows_left_out += before - self._n_rows
             else:
                 self._rows = _without_blanks(self._rows, places, text)
 

@@ -205,6 +205,7 @@ class Comparison:
         return {
             "version": self.version,
             "metric": self.metric,
+            "kind": "scores" if self.units.scores else "losses",
             "group": self.group or None,
             "verdict": self.verdict,
             "within": self.within,
@@ -499,6 +500,7 @@ class GateResult:
             "statement": self.statement.to_json(),
             "exit_code": self.exit_code,
             "old": self.old,
+            "candidates": self.versions,
             "reading": self.reading,
             "looks": self.looks,
             "level": self.level,

@@ -1,6 +1,6 @@
 """Plan races on a table in a file: simulated races, and what they say to its owner."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +31,7 @@ class TablePlan(Result):
     heading   name and direction of the table
     within    the tolerance, in the unit of the table
     on_file   number of answers on file, which cost no call; None if no table of them was given
+    reading   how the table was read: direction, candidates, and what was left out
     remarks   how the table was read, for people
     notes     notes of the table and of the answers on file
     """
@@ -41,6 +42,7 @@ class TablePlan(Result):
     within: float
     seed: int
     on_file: int | None
+    reading: Mapping[str, Any]
     remarks: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -113,7 +115,7 @@ class TablePlan(Result):
         return {
             "table": self.source,
             "rows": first.rows,
-            "candidates": list(first.settings.candidates),
+            **self.reading,
             "total_calls": first.total_calls,
             "notes": list(self.notes),
             "within": self.within,
@@ -194,6 +196,7 @@ def plan_table(
         within,
         seed,
         None if on_file is None else int(on_file.sum()),
+        read.reading(),
         tuple(read.remarks),
         tuple(notes),
     )

@@ -226,6 +226,7 @@ def rank(
             remarks=table.remarks,
             next_steps=table.next_steps,
             ignored=table.ignored,
+            n_masked=table.n_masked,
         )
     return ranking.without(table.other_units) if isinstance(table, Table) else ranking
 

@@ -37,6 +37,7 @@ class Candidates(NamedTuple):
     runs: all answers, shape (runs, rows, candidates), NaN where a cell has fewer; None if every
         cell has one. Then `values` are means over the runs.
     ignored: columns without a role, with the reason.
+    n_masked: rows of the file that sum up others, or that the user leaves out.
     """
 
     values: Floats
@@ -51,6 +52,7 @@ class Candidates(NamedTuple):
     next_steps: tuple[tuple[str, str], ...] = ()
     runs: Floats | None = None
     ignored: Mapping[str, str] = MappingProxyType({})
+    n_masked: int = 0
 
 
 def read_candidates(
@@ -115,6 +117,7 @@ def read_candidates(
         steps,
         parsed.runs,
         dict(parsed.ignored),
+        parsed.n_masked,
     )
 
 

@@ -236,6 +236,7 @@ class Ranking(Result):
     runs: losses of all runs, shape (runs, rows, k); None if cells have one answer.
     cluster_note: why ranks beyond this list were left out; "" if they were not.
     ignored: columns of the file that are no candidates, with the reason.
+    n_masked: rows of the file that sum up others, or that the user leaves out.
 
     >>> from tombola import rank
     >>> result = rank([[0, 1, 1], [0, 1, 0], [0, 0, 1]] * 20, names=["a", "b", "c"], kind="losses")
@@ -260,6 +261,7 @@ class Ranking(Result):
     runs: Floats | None = None
     cluster_note: str = ""
     ignored: Mapping[str, str] = field(default_factory=dict)
+    n_masked: int = 0
 
     def without(self, candidates: Sequence[str]) -> "Ranking":
         """Return the ranking with a remark that these candidates are not ranked."""
@@ -462,7 +464,8 @@ class Ranking(Result):
 
         kind: the direction. candidates: their names, as read. ignored_columns: dict from other
             columns to the reason. rows: number of rows of the list. clusters: their number, or None. rows_not_used,
-            rows_left_out: rows with a missing answer, which are part of the list or not.
+            rows_left_out: rows with a missing answer, which are part of the list or not; rows that sum up others
+            are left out, too.
             answers_counted_as_worst: missing answers that count as the worst value.
         candidates_left_out: names of the candidates of the table that are not ranked; then no
             reading is exact.
@@ -478,7 +481,7 @@ class Ranking(Result):
             "ignored_columns": dict(self.ignored),
             "rows": self.population,
             "rows_not_used": self.n_incomplete,
-            "rows_left_out": self.n_dropped,
+            "rows_left_out": self.n_dropped + self.n_masked,
             "answers_counted_as_worst": self.readings[0].n_worst if self.readings else 0,
             "clusters": self.clusters or None,
             "candidates_left_out": list(self.readings[0].left_out) if self.readings else [],

@@ -89,7 +89,7 @@ class Description(Result):
             "unit": parsed.unit,
             "candidates": list(parsed.names),
             "ignored": dict(parsed.ignored),
-            "rows_left_out": 0 if parsed.row_mask is None else int((~parsed.row_mask).sum()),
+            "rows_left_out": parsed.n_masked,
             "notes": parsed.notes,
         }
         if parsed.strata is not None:

@@ -128,6 +128,11 @@ class ParsedTable(NamedTuple):
         return self.actions or tuple(str(action) for action in range(self.values.shape[1]))
 
     @property
+    def n_masked(self) -> int:
+        """The number of rows of the file that sum up others, or that the user leaves out."""
+        return 0 if self.row_mask is None else int((~self.row_mask).sum())
+
+    @property
     def has_timeouts(self) -> bool:
         """Whether cells state a timeout, such as TO or >60; they count as missing."""
         return any(note.startswith(TIMEOUT_NOTE) for note in self.notes)

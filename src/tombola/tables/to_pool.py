@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from itertools import compress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,6 +59,8 @@ class Table(NamedTuple):
     remarks: sentences that belong directly below the direction, such as the number of cells that
         count as worst.
     other_units: columns that look like actions in another unit, and are left out.
+    ignored: columns that are no candidates, with the reason.
+    rows_left_out: number of rows of the file that are not in the pool.
     runs: losses in [0, 1] of all answers, shape (runs, rows, actions), if cells have several; NaN where
         a cell has fewer. The pool then has their means, of which another run would give others.
 
@@ -76,6 +79,8 @@ class Table(NamedTuple):
     remarks: tuple[str, ...] = ()
     other_units: tuple[str, ...] = ()
     runs: Floats | None = None
+    ignored: Mapping[str, str] = MappingProxyType({})
+    rows_left_out: int = 0
 
     def __repr__(self) -> str:
         parts = [plural(self.pool.rows, "row"), plural(self.pool.k, "action"), self.direction]
@@ -88,6 +93,19 @@ class Table(NamedTuple):
         facts = [("rows", f"{self.pool.rows:,}"), ("numbers", self.direction)]
         table = HtmlTable(("action", f"mean {self.units.quantity}"), rows)
         return html_block("Table", facts, [table], [*self.remarks, *self.notes])
+
+    def reading(self) -> dict[str, Any]:
+        """Return how the table was read, for JSON: direction, candidates, and what was left out.
+
+        >>> Table(Pool([[0.2, 0.5]]), None, []).reading()
+        {'kind': 'losses', 'candidates': ['0', '1'], 'ignored_columns': {}, 'rows_left_out': 0}
+        """
+        return {
+            "kind": self.kind,
+            "candidates": list(self.pool.actions),
+            "ignored_columns": dict(self.ignored),
+            "rows_left_out": self.rows_left_out,
+        }
 
     @property
     def direction(self) -> str:
@@ -215,6 +233,8 @@ def to_pool(
         remarks,
         parsed.other_units,
         runs,
+        parsed.ignored,
+        len(original.values) - len(parsed.values) + original.n_masked,
     )
     mean = f"mean {table.units.quantity} {table.units.number(float(pool.means[pool.best])):.4g}"
     names = pool.all_best
