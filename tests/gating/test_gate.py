@@ -322,3 +322,31 @@ def test_a_forecast_is_no_better_than_the_interval_at_hand() -> None:
     assert change.rows_needed == pytest.approx(
         200 * ((change.gain - change.low) / change.gain) ** 2, rel=0.01
     )
+
+
+def test_the_other_verdicts_are_named_or_counted() -> None:
+    """A group is named with its verdict; more than three are counted, not listed."""
+    scores = {f"q{i}": float(i % 5 != 0) for i in range(600)}
+    worse = {
+        row: 0.0 if int(row[1:]) % 2 and int(row[1:]) % 3 == 0 else score
+        for row, score in scores.items()
+    }
+    topics = [f"t{i % 2}" for i in range(600)]
+    result = tombola.gate(
+        frame(scores, topic=topics),
+        frame(worse, topic=topics),
+        within=0.05,
+        by="topic",
+        each_group=True,
+    )
+    assert result.claim_line().endswith("new on t0 passed")
+    many = [f"t{i % 12}" for i in range(600)]
+    result = tombola.gate(
+        frame(scores, topic=many),
+        frame(worse, topic=many),
+        within=0.05,
+        by="topic",
+        each_group=True,
+    )
+    assert "; of the other 10 " in result.claim_line()
+    assert result.claim_line().count("undecided") <= 1

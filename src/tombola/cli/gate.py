@@ -342,6 +342,11 @@ def _check_live(versions: list[str], of_finished: dict[str, Any]) -> None:
             f"gate: expected one list of rows for the commands, got {len(versions)} files; give "
             "the list only."
         )
+    if of_finished["--clusters"]:
+        raise ParameterError(
+            "--clusters: expected finished scores, got a live gate, which draws single rows; run "
+            "all rows of both versions, save their scores, and gate the two tables."
+        )
     if wrong := [name for name, value in of_finished.items() if value]:
         raise ParameterError(
             f"{wrong[0]}: expected finished scores, got a live gate, which counts every look and "

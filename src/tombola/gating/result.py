@@ -1,6 +1,7 @@
 """Result of a gate: verdict, difference with its interval, and rows that differ."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -381,9 +382,19 @@ class GateResult:
         """Return the verdict in words, without population and probability."""
         claims = [c for c in self.deciding if c.verdict == self.verdict]
         others = [c for c in self.deciding if c.verdict != self.verdict]
-        words = {"proved": "passed", "undecided": "is undecided"}
         texts = [c.claim(self.old, by_metric=self.several) for c in claims]
-        texts += [f"{_short_name(c, by_metric=self.several)} {words[c.verdict]}" for c in others]
+        words: dict[Verdict, str] = {"proved": "passed", "undecided": "is undecided"}
+        if len(others) > _MAX_LISTED:
+            counts = Counter(comparison.verdict for comparison in others)
+            words = {"proved": "passed", "undecided": "undecided"}
+            parts = [
+                f"{counts[verdict]} {word}" for verdict, word in words.items() if verdict in counts
+            ]
+            return "; ".join([*texts, f"of the other {len(others)} {' and '.join(parts)}"])
+        for comparison in others:
+            group = f" on {comparison.group}" if comparison.group else ""
+            name = _short_name(comparison, by_metric=self.several)
+            texts.append(f"{name}{group} {words[comparison.verdict]}")
         return "; ".join(texts)
 
     @property
