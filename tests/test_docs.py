@@ -29,11 +29,10 @@ PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts
 
 def test_how_tos_have_page_and_output() -> None:
     assert len(SCRIPTS) >= 6
+    pages = [page.read_text(encoding="utf-8") for page in DOCS.glob("howto/*.md")]
     for script in SCRIPTS:
-        page = script.with_suffix(".md").read_text(encoding="utf-8")
-        assert f"{{literalinclude}} {script.name}" in page
+        [page] = [page for page in pages if f"{{literalinclude}} {script.name}" in page]
         assert f"{{literalinclude}} output/{script.stem}.txt" in page
-        assert script.stem in (DOCS / "howto" / "index.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

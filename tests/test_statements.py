@@ -151,3 +151,11 @@ def test_capital_only_where_no_name_begins_the_sentence() -> None:
     best = Statement("proved", "beyond", (Conclusion("best", ("b",), field=2),))
     assert best.full.startswith("b is the best")
     assert Statement("running", "beyond").full.startswith("Open: nothing is proved yet")
+
+
+def test_names_in_an_open_question_are_not_cut() -> None:
+    names = tuple(f"organisation-{n}/a-model-with-a-long-name-{n}-instruct" for n in range(58))
+    question = Conclusion("front", names, field=58, top=2)
+    statement = Statement("undecided", "beyond", questions=(question,))
+    assert "..." not in statement.sentence
+    assert "and 48 more" in statement.sentence

@@ -70,8 +70,8 @@ FILE_ORDER = "candidates with equal means are placed as in the file"
 _MAX_NAMES = 10
 # Significant digits of a bound.
 _DIGITS = 4
-# Characters of an open question; names are cut before it.
-_MAX_TOPIC = 300
+# Characters of an open question: room for `_MAX_NAMES` long names, so that none is cut.
+_MAX_TOPIC = 900
 # Parts, such as groups, that a sentence spells out at most.
 _MAX_PARTS = 12
 # Difference of means below which two are called the same: the rounding of a sum.
@@ -512,11 +512,15 @@ class Statement:
     @property
     def _ranks_heading(self) -> str:
         """Who may have rank 1."""
+        rank_sets = [
+            item for item in (*self.conclusions, *self.questions) if item.relation == "rank"
+        ]
+        rank_sets.sort(key=lambda item: item.interval or (1, 1))
         leaders = [
             name
-            for item in (*self.conclusions, *self.questions)
+            for item in rank_sets
             for name in item.subject
-            if item.relation == "rank" and (item.interval is None or item.interval[0] == 1)
+            if item.interval is None or item.interval[0] == 1
         ]
         names = join_names(leaders, limit=3)
         if len(leaders) == 1:

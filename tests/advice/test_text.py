@@ -48,7 +48,8 @@ def test_equal_best_actions_are_both_named() -> None:
     report = report_on(rows, repetitions=2)
     assert report.summary.best == (
         "Best actions in this table (exact): 0 and 1, mean loss 0.5 each; next: 2, +0.5. Learners "
-        "are for new lists."
+        "are for new lists: each takes one action per row, and sees the outcomes of all (full "
+        "feedback)."
     )
     assert "next" not in report_on([row[:2] for row in rows], repetitions=2).summary.best
     assert "best fixed actions: 0, 1, mean loss 0.5" in read_table(rows, kind="losses").notes
@@ -69,12 +70,10 @@ def test_summary_of_clear_table() -> None:
     assert summary.table == "t.csv: 120 rows, 2 actions (0, 1), read as losses: lower is better."
     assert summary.best == (
         "Best action in this table (exact): 0, mean loss 0.08333; next: 1, +0.8333. Learners are "
-        "for new lists."
+        "for new lists: each takes one action per row, and sees the outcomes of all (full "
+        "feedback)."
     )
-    assert summary.advice.startswith(
-        "Advice for a new list like this one, where the outcomes of all actions of a row are seen "
-        "(full feedback): use FollowTheLeader: "
-    )
+    assert summary.advice.startswith("Advice for a new list like this one: use FollowTheLeader: ")
     assert "less total loss than Uniform" in summary.advice
     assert "less total loss than a random fixed action, and" in summary.gain
     assert summary.command.startswith(

@@ -9,6 +9,8 @@ import pytest
 from tombola import rank, read_table
 from tombola.errors import ParameterError, TableError
 from tombola.ranking.metrics import read_candidates, read_metrics
+from tombola.ranking.page import _points_to_name
+from tombola.report.chart import Point
 from tombola.tables.formats import read_file
 from tombola.tables.options import ReadOptions
 
@@ -85,3 +87,15 @@ def test_missing_answers_are_kept_and_lead_to_a_race(path: Path) -> None:
     assert [command.split()[:3] for _, command in candidates.next_steps] == [
         ["tombola", "race", "start"]
     ]
+
+
+def test_names_in_the_scatter_have_lines_of_their_own() -> None:
+    """The ends of the front are named; two names are a line apart."""
+    front = [Point(f"model {number}", number / 40, -(number**2) / 1600) for number in range(41)]
+    named = _points_to_name(front)
+    assert front[0] in named
+    assert front[-1] in named
+    heights = sorted(point.y for point in named)
+    assert 5 < len(named) < len(front)
+    assert min(np.diff(heights)) >= 0.06
+    assert _points_to_name(front[:1])[0] == front[0]

@@ -97,9 +97,7 @@ def _best_text(report: "CompareReport") -> str:
         )
         price_text = _price_text if budget.target is None else _target_price_text
         price = price_text(pool, budget, best, units)
-        return (
-            f"{which} (exact): {mix_text(pool, best, units)}. {price} Learners are for new lists."
-        )
+        return f"{which} (exact): {mix_text(pool, best, units)}. {price} {_purpose_text(report)}"
     loss = float(pool.means[pool.best])
     names = pool.all_best
     text = (
@@ -114,7 +112,7 @@ def _best_text(report: "CompareReport") -> str:
         )
         gap = units.gap(float(pool.means[second]) - loss)
         text += f"; next: {pool.actions[second]}, {'-' if units.scores else '+'}{gap:.4g}"
-    return f"{text}. Learners are for new lists."
+    return f"{text}. {_purpose_text(report)}"
 
 
 def _advice_text(report: "CompareReport") -> str:
@@ -137,16 +135,16 @@ def _advice_text(report: "CompareReport") -> str:
         lead = f": {_difference(advice.lead, f'than {advice.next}', report.units, -1.0)}"
     reason = f"; {advice.reason}" if advice.reason and not advice.tied else ""
     advised = f"{first}use {advice.learner}{tied}{lead}{reason}"
-    return f"Advice for a new list like this one{_feedback_text(report)}: {advised}."
+    return f"Advice for a new list like this one: {advised}."
 
 
-def _feedback_text(report: "CompareReport") -> str:
-    """Return what the learners see of a row, the question that the advice answers."""
+def _purpose_text(report: "CompareReport") -> str:
+    """Return what the learners are for, and what they see of a row."""
     seen = {
-        "bandit": "one action per row, and only its outcome is seen (bandit feedback)",
-        "full": "the outcomes of all actions of a row are seen (full feedback)",
+        "bandit": ": each takes one action per row, and sees only its outcome (bandit feedback)",
+        "full": ": each takes one action per row, and sees the outcomes of all (full feedback)",
     }
-    return f", where {seen[report.feedback]}" if report.feedback in seen else ""
+    return f"Learners are for new lists{seen.get(report.feedback, '')}."
 
 
 def _routing_advice(report: "CompareReport") -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from tombola import _validate
 from tombola._formatting import (
     confidence_text,
+    format_range,
     is_cli_style,
     join_names,
     note_line,
@@ -238,7 +239,7 @@ class BestColumn(Result):
                 action["name"],
                 f"{action['rows']:,}",
                 f"{action['mean']:.4g}",
-                f"[{action['low']:.4g}, {action['high']:.4g}]",
+                format_range(action["low"], action["high"]),
             )
             for action in self.to_json()["actions"]
         ]

@@ -123,7 +123,7 @@ class JudgeAudit(AuditReport):
     def _page_tables(self) -> tuple[TextTable, ...]:
         texts = [text for place in range(len(self.judge)) for text in self._judge_texts(place)]
         rows = tuple((text,) for text in (*texts, self._order_text))
-        return (*super()._page_tables(), TextTable("Judge and people", ("",), rows))
+        return (*super()._page_tables(), TextTable("Judge and people", ("what was seen",), rows))
 
     def _judge_texts(self, place: int) -> list[str]:
         """Return the sentences on the judge for one statement."""

@@ -1,6 +1,7 @@
 """Page of a ranking: the rank sets as bars, candidates down and ranks across."""
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +16,8 @@ from tombola.report.page import Drawing, draw_for_page, render
 
 # Rank sets that the page shows before the rest is folded away: two screens.
 _SHOWN_BARS = 40
+# Height of a name in the scatter, as a share of the height of the front.
+_LABEL_HEIGHT = 0.06
 
 
 def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
@@ -137,8 +140,9 @@ def _scatter(ranking: MetricsRanking) -> Drawing | None:
         np.array([point.y for point in front]),
     )
     title = f"{x_name} and {y_name}: the means of all candidates, and the front of the means"
+    named = _points_to_name(front)
     labelled = tuple(
-        point._replace(labelled=any(point is best for best in front)) for point in points
+        point._replace(labelled=any(point is best for best in named)) for point in points
     )
     chart = Chart(
         title,
@@ -151,6 +155,17 @@ def _scatter(ranking: MetricsRanking) -> Drawing | None:
         points=labelled,
     )
     return draw_for_page("rank-scatter", chart)
+
+
+def _points_to_name(front: Sequence[Point]) -> list[Point]:
+    """Return the points whose names get lines of their own; the ends of the front come first."""
+    heights = [point.y for point in front]
+    space = _LABEL_HEIGHT * (max(heights) - min(heights))
+    named: list[Point] = []
+    for point in (front[0], front[-1], *front[1:-1]):
+        if all(abs(point.y - other.y) >= space for other in named):
+            named.append(point)
+    return named
 
 
 def _pair_runs(reading: Reading, order: list[int]) -> list[dict[str, Any]]:
