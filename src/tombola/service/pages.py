@@ -353,8 +353,11 @@ def _race_view(file: RaceFile) -> dict[str, Any]:
         mean = candidate["mean"]
         place = None if mean is None else _position((mean - units.low) / units.gap(1.0))
         standings.append({**candidate, "place": place})
+    standing = now["statement"]["standing"]
+    leaders = [now["leader"]] if standing is None else standing["leaders"]
     return {
         "now": now,
+        "leaders": [name for name in leaders if name],
         "limits": f"{units.low:g} to {units.high:g}",
         "left_share": f"{100 * left / max(calls + left, 1):.0f} %",
         "standings": standings,

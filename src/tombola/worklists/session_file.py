@@ -566,7 +566,7 @@ class SessionFile(WorkFile[Session]):
             f"{confidence_text(now.level, percent=True)} interval",
         )
         table = HtmlTable(heads, [action.texts() for action in now.actions])
-        notes = [now.balance_text, now.statement.full]
+        notes = [now.balance_text, now.router, now.statement.full]
         return html_block(
             f"SessionFile {self.path.name}: {short_learner(self.learner)}", facts, [table], notes
         )
