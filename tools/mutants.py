@@ -331,7 +331,7 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_known_answers_with_a_foreign_label_are_rejected",
     ),
     "ahead by the smallest score": (
-        "cli/session_text.py",
+        "worklists/session_text.py",
         "        reverse=now.units.scores,\n",
         "",
         "test_action_ahead_has_the_best_mean_on_every_surface",
@@ -373,7 +373,7 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_equal_best_actions_are_both_named",
     ),
     "one of equal actions ahead": (
-        "cli/session_text.py",
+        "worklists/session_text.py",
         "if len(now.leaders) > 1:",
         "if False:",
         "test_equal_actions_are_level_and_none_is_ahead",

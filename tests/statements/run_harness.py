@@ -177,10 +177,7 @@ def main() -> int:
                 if -number <= len(HARD[question])
             ]
             for title, count, ratio, is_bad in pool.map(run_unit, units, chunksize=4):
-                total.races += count.races
                 total.sentences += count.sentences
-                total.wrong += count.wrong
-                total.decided += count.decided
                 total.played += count.played
                 worst[title] = max(worst.get(title, 0.0), ratio)
                 if is_bad:
@@ -188,10 +185,8 @@ def main() -> int:
                                f"{count.wrong_certain} certain; {count.examples[:1]}")  # fmt: skip
             number += 1
             print(
-                f"tables {first} to {number - 1}: {len(worst)} scenarios, {total.played:,} races "
-                f"played for {total.races:,.0f} orders and samples, {total.sentences:,} sentences, "
-                f"{total.decided:,.0f} decided, {total.wrong:,.0f} wrong, largest P / level "
-                f"{max(worst.values()):.3f}",
+                f"tables {first} to {number - 1}: {len(worst)} scenarios, {total.played:,} races, "
+                f"{total.sentences:,} sentences, largest P / level {max(worst.values()):.3f}",
                 flush=True,
             )
     for title, ratio in sorted(worst.items(), key=lambda item: -item[1])[:20]:

@@ -6,12 +6,17 @@ of the race.
 
 import itertools
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from tombola import Race
+from tombola import Race, RaceFile
+from tombola.cli.app import app
+from tombola.racing import RaceSettings
+from tombola.racing.driver import progress_line
 from tombola.racing.report import RaceReport
 
 pytestmark = pytest.mark.usefixtures("plainly")
@@ -137,3 +142,30 @@ def test_cost_of_a_capped_race_is_not_saved() -> None:
             race.record(call, loss=0.5, cost=0.5)
     assert race.verdict.startswith("stopped at the limit of cost 2: nothing is proved")
     assert "saved" not in text_of_page(race)
+
+
+@pytest.mark.parametrize(
+    ("options", "is_certain"),
+    [({"answers": "fixed"}, True), ({"answers": "random"}, False), ({"reading": "beyond"}, False)],
+)
+def test_only_recorded_answers_can_become_certain(
+    options: dict[str, Any], is_certain: bool, tmp_path: Path
+) -> None:
+    """The status of a race on random answers said "or when the rows left cannot help it"."""
+    settings = RaceSettings(("a", "b"), seed=1, **options)
+    RaceFile.start(tmp_path / "r", settings, ["x", "y", "z"]).close()
+    shown = CliRunner().invoke(app, ["race", "status", str(tmp_path / "r")]).stdout
+    words = " ".join(shown.split())
+    assert "evidence: against a candidate; it is dropped at" in words
+    assert ("or when the rows left cannot help it" in words) is is_certain
+
+
+def test_progress_calls_no_equal_candidate_the_leader() -> None:
+    """ "a leads with mean loss 0.5" stood above "a and b are level"."""
+    race = Race("ab", 9, seed=1, answers="fixed")
+    for call in race.calls():
+        race.record(call, loss=0.5)
+    assert "a and b are level at mean loss 0.5" in progress_line(race)
+    for call in race.calls():
+        race.record(call, loss=float(call.candidate == "a"))
+    assert "b leads with mean loss 0.25" in progress_line(race)

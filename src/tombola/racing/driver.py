@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from tombola import _validate
 from tombola._files import exclusive_lock
-from tombola._formatting import plural
+from tombola._formatting import join_names, plural
 from tombola.errors import FeedbackError, ParameterError, SessionError, TombolaError, TombolaWarning
 from tombola.parallel.progress import NotebookLine, in_notebook, is_interactive
 from tombola.pool import frame_index, is_frame
@@ -421,7 +421,12 @@ def progress_line(race: Race) -> str:
     estimate = ""
     if race.leader is not None:
         mean = units.number(race.mean_losses[race.leader])
-        leading = f", {race.leader} leads with mean {units.quantity} {mean:.4g}"
+        standing = race.statement.standing
+        equal = () if standing is None else standing.leaders
+        leads = f"{race.leader} leads with"
+        if len(equal) > 1:
+            leads = f"{join_names(equal, last=' and ')} are level at"
+        leading = f", {leads} mean {units.quantity} {mean:.4g}"
     more = race.rows_remaining
     ends = race.rows_remaining_range
     if more and ends:

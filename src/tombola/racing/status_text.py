@@ -57,10 +57,9 @@ def _race_blocks(report: RaceReport, command: str) -> list[Block]:
             else ("against", "dropped", "help it")
         )
         bet, ended, change = words
-        blocks.append(
-            f"evidence: {bet} a candidate; it is {ended} at {reached}, or when the rows left "
-            f"cannot {change}."
-        )
+        # Only recorded answers of a list that ends can make an outcome certain.
+        certain = f", or when the rows left cannot {change}" if race.reading == "recorded" else ""
+        blocks.append(f"evidence: {bet} a candidate; it is {ended} at {reached}{certain}.")
     if race.strata is not None:
         mean = f"mean {race.settings.units.quantity}"
         headings = (race.strata.title, "rows counted", "answer", "leader", mean)
