@@ -1,5 +1,6 @@
 """What a result of a program shows: text, notebook, JSON and page from one list of blocks."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ class Command(NamedTuple):
 Block = str | Cells | Command
 
 
-class Result:
+class Result(ABC):
     """Base class of results of programs such as `audit`.
 
     A subclass defines `blocks` and `to_json`; texts, notebooks and terminals render the blocks.
@@ -40,20 +41,13 @@ class Result:
         """What the result claims; empty if nothing, as for a description of a table."""
         return ()
 
+    @abstractmethod
     def blocks(self) -> list[Block]:
         """Return what the result says: paragraphs, tables and commands, the answer first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Return the result as a dict of JSON data."""
-        raise NotImplementedError
-
-    def to_page(self, command: str = "") -> str:
-        """Return the result as an HTML page that needs no other file.
-
-        command: the command line that made it, which the page repeats.
-        """
-        raise NotImplementedError
 
     def __str__(self) -> str:
         return "\n".join(_block_text(block) for block in self.blocks())
@@ -67,6 +61,17 @@ class Result:
         if isinstance(title, Cells):
             return html_block("", (), [HtmlTable(title.headings, title.rows), *tables], notes)
         return html_block(_block_text(title), (), tables, notes)
+
+
+class PageResult(Result):
+    """A result that has a page, too."""
+
+    @abstractmethod
+    def to_page(self, command: str = "") -> str:
+        """Return the result as an HTML page that needs no other file.
+
+        command: the command line that made it, which the page repeats.
+        """
 
 
 def _block_text(block: Block) -> str:

@@ -87,7 +87,7 @@ def show_answer(
 ) -> None:
     """Write the page of a result, if `out` is given, and print the result.
 
-    result: a `Result`.
+    result: a `Result`; a `PageResult` with `out`.
     inputs: files that the command reads, which the page must not replace.
     as_json: print JSON instead of text.
     """

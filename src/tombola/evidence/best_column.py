@@ -18,7 +18,7 @@ from tombola._formatting import (
     option_text,
     plural,
 )
-from tombola._results import Block, Cells, Result
+from tombola._results import Block, Cells, PageResult
 from tombola.errors import ParameterError, QuestionError, TableError
 from tombola.evidence.base import Interval
 from tombola.evidence.betting import Betting
@@ -57,7 +57,7 @@ MAX_NAMES = 8
 
 
 @dataclass(frozen=True, eq=False)
-class BestColumn(Result):
+class BestColumn(PageResult):
     """Result of `certify`: the column of a list that is best, or close to it.
 
     outcome: "proved" if the best column is known to be within `requested_within`, else
@@ -246,7 +246,7 @@ class BestColumn(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class CertifiedMean(Result):
+class CertifiedMean(PageResult):
     """Result of `certify` for one column: its mean of one column, to within a distance.
 
     low, high: with probability 1 - level the mean over all rows of the list is between them, in the

@@ -19,7 +19,7 @@ from tombola._formatting import (
     option_text,
     plural,
 )
-from tombola._results import Block, Cells, Result
+from tombola._results import Block, Cells, PageResult
 from tombola._types import Floats
 from tombola.errors import ParameterError, TableError
 from tombola.evidence.audit_statement import Batch, Statement, parse_statement
@@ -55,7 +55,7 @@ _HEADINGS = ("statement", "outcome", "rows needed", "p-value", "sample mean")
 
 
 @dataclass(frozen=True, eq=False)
-class AuditReport(Result):
+class AuditReport(PageResult):
     """Result of `audit`: the outcome of every statement.
 
     conditions, results: the conditions that were checked and their results, in the same order.

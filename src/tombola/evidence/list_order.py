@@ -10,7 +10,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._formatting import note_line, option_text, plural
-from tombola._results import Block, Result
+from tombola._results import Block, PageResult
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.evidence.best_column import reasons_text, short_list
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class OrderCheck(Result):
+class OrderCheck(PageResult):
     """Result of `check_order`.
 
     verdict: of the order test; its column is an index of `columns`.

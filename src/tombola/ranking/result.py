@@ -18,7 +18,7 @@ from tombola._formatting import (
     plural,
     truncate,
 )
-from tombola._results import Block, Cells, Command, Result
+from tombola._results import Block, Cells, Command, PageResult
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.evidence.run_noise import RunNoise, more_evidence, run_noise
@@ -219,7 +219,7 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking(Result):
+class Ranking(PageResult):
     """Result of `rank`: candidates with their means and rank sets.
 
     population: number of rows of the table, without those left out.
@@ -645,7 +645,7 @@ def noise_blocks(noise: RunNoise, names: Sequence[str], order: Sequence[int]) ->
 
 
 @dataclass(frozen=True, eq=False)
-class MetricsRanking(Result):
+class MetricsRanking(PageResult):
     """Result of `rank` for several metrics: one ranking each, at a shared level.
 
     `metrics` has the ranking of each metric by its name, `front` the candidates that may be on the
