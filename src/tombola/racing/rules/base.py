@@ -453,6 +453,19 @@ class Elimination(ABC):
         `verdict.rows_remaining` estimates from them how many more rows are needed.
         """
 
+    def questions_about_leader(self) -> list[OpenQuestion]:
+        """Return the comparisons of the other active candidates with the leader.
+
+        The bettor of the leader b against candidate a is number a k + b.
+        """
+        best = self.leader
+        k = self.candidates
+        return [
+            OpenQuestion(self.gap(best, b), self.variance(b * k + best), self.state.threshold)
+            for b in self.active
+            if b != best
+        ]
+
     def gap(self, better: int, worse: int) -> float:
         """Return the mean loss of `worse` minus that of `better`, over the rows counted."""
         return float(self.state.total_loss[worse] - self.state.total_loss[better]) / max(

@@ -41,13 +41,7 @@ class OnceEach(Elimination):
         return self.initial_state(bettors=k * k, threshold=threshold, weights=weights, bets=bets)
 
     def open_questions(self) -> list[OpenQuestion]:
-        best = self.leader
-        k = self.candidates
-        return [
-            OpenQuestion(self.gap(best, b), self.variance(b * k + best), self.state.threshold)
-            for b in self.active
-            if b != best
-        ]
+        return self.questions_about_leader()
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:

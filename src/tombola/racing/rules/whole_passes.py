@@ -86,10 +86,4 @@ class WholePasses(Elimination):
                 drop(state, b, leader, state.current_wealth[b])
 
     def open_questions(self) -> list[OpenQuestion]:
-        best = self.leader
-        k = self.candidates
-        return [
-            OpenQuestion(self.gap(best, b), self.variance(b * k + best), self.state.threshold)
-            for b in self.active
-            if b != best
-        ]
+        return self.questions_about_leader()
