@@ -162,6 +162,11 @@ def _text(columns: dict[str, list[Any]], mark: str = ",") -> bytes:
     return "".join(mark.join(map(str, row)) + "\n" for row in rows).encode()
 
 
+def _markdown(columns: dict[str, list[Any]]) -> bytes:
+    rows = [list(columns), ["---"] * len(columns), *zip(*columns.values(), strict=True)]
+    return "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows).encode()
+
+
 def _texts() -> dict[str, bytes]:
     by_column = {
         name: dict(zip(IDS, column, strict=True)) for name, column in wide().items() if name != "id"
@@ -178,6 +183,8 @@ def _texts() -> dict[str, bytes]:
         "blocks.crlf.csv": _text(long()).replace(b"\n", b"\r\n"),
         "semicolons.txt": _text(long(), ";"),
         "utf16.csv": _text(wide()).decode().encode("utf-16"),
+        "titled.csv": b"Results of May\n\n" + _text(wide()),
+        "wide.md": _markdown(wide()),
         "csv.gz": gzip.compress(_text(wide())),
         "wide.jsonl": lines["wide"],
         "long.ndjson": lines["long"],

@@ -147,7 +147,15 @@ class Column(NamedTuple):
 
     def head(self, rows: int) -> "Column":
         """Return the column with its first rows only."""
-        return self.select(np.arange(len(self.numbers)) < rows)
+
+        def kept(cell: CellRef | None) -> CellRef | None:
+            return cell if cell is not None and cell.row < rows else None
+
+        notations = {name: cell for name, cell in self.notations.items() if cell.row < rows}
+        texts = None if self.texts is None else self.texts[:rows]
+        invalid = kept(self.first_invalid)
+        missing = kept(self.first_missing)
+        return Column(self.name, self.numbers[:rows], texts, invalid, missing, notations)
 
     def select(self, mask: NDArray[np.bool_]) -> "Column":
         """Return the column with the rows of a mask; cells that it leaves out are not referred to."""
@@ -243,6 +251,18 @@ class Columns:
                 f"{option_text('decimal', mark)}, else leave out the {name}s."
             )
         return column
+
+    def all_different(self, column: Column) -> bool:
+        """Return whether no cell of a column repeats; a long one is examined once."""
+        if column.name not in self._different:
+            texts = None if isinstance(column.texts, IntegerTexts) else column.texts
+            values = texts or column.numbers.tolist()
+            self._different[column.name] = len(set(values)) == len(column.numbers)
+        return self._different[column.name]
+
+    @cached_property
+    def _different(self) -> dict[str, bool]:
+        return {}
 
     def matrix(self, columns: Sequence[Column]) -> Floats:
         """Return the numbers of columns, shape (rows, columns); TableError as for `numeric`."""

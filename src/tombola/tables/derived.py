@@ -106,7 +106,7 @@ def without_summary_rows(
         return table, mask, []
     notes = []
     labels = None if label is None else _labels(label)
-    shapes = [label.translate(_NINES) for label in labels or ()]
+    shapes = _shapes(labels or ())
     # No word of a summary ends with a digit.
     summaries = {
         shape
@@ -152,6 +152,14 @@ def without_summary_rows(
     return (table if mask.all() else table.select(mask)), mask, notes
 
 
+def _shapes(labels: Sequence[str]) -> list[str]:
+    """Return the labels with 9 for every digit: all at once, which is faster than one by one."""
+    joined = "\n".join(labels)
+    if joined.count("\n") != len(labels) - 1:
+        return [label.translate(_NINES) for label in labels]
+    return joined.translate(_NINES).split("\n")
+
+
 def _odd_rows(
     numeric: Sequence[Column],
     labels: Sequence[str],
@@ -168,7 +176,9 @@ def _odd_rows(
     if has_summary_word("\n".join(counts)):
         words = {shape for shape in counts if has_summary_word(shape)}
     known = set(labelled)
-    named = [row for row, shape in enumerate(shapes) if shape in words and row not in known]
+    named = []
+    if words:
+        named = [row for row, shape in enumerate(shapes) if shape in words and row not in known]
     # Where many labels have such a word, it tells nothing.
     if len(named) > _MAX_ODD_SHARE * len(labels):
         named = []

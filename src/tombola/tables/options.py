@@ -79,6 +79,7 @@ class ParsedTable(NamedTuple):
     value_columns: names of the columns of values in the file
     questions: those of the notes that every answer repeats: rows and columns that sum up the
         others, and answers without a score
+    has_unique_ids: whether the ids are known to differ; False if they were not examined.
     row_mask: which rows of the file were read, if some sum up others and were left out; else None
     runs: all answers, shape (runs, rows, actions), NaN where a cell has fewer; None if every cell has
         one. Then `values` are the means over the runs.
@@ -106,6 +107,7 @@ class ParsedTable(NamedTuple):
     questions: tuple[str, ...] = ()
     other_units: tuple[str, ...] = ()
     row_mask: NDArray[np.bool_] | None = None
+    has_unique_ids: bool = False
     runs: Floats | None = None
     line_rows: Integers | None = None
 

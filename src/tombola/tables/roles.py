@@ -67,6 +67,8 @@ _MIN_HEIGHT_RATIO = 3
 # Ratio of the whole numbers of a first column to all others, and rows, from which they are ids.
 _ID_RATIO = 2.0
 _MIN_ID_ROWS = 5
+# Rows up to which their names are compared with those of well-known models.
+_MAX_MODELS = 5_000
 # Rows up to which they may be candidates, if their names are words.
 _MAX_CANDIDATE_ROWS = 8
 # Candidates up to which a question shows all of their names.
@@ -251,7 +253,7 @@ def _likely_action_column(table: Columns, options: ReadOptions) -> Column | None
         column
         for column in _label_columns(table)
         if is_candidate_column_name(column.name)
-        and not _all_different(column)
+        and not table.all_different(column)
         and _row_column(table, column, options) is not None
     ]
     if len(likely) == 1:
@@ -270,7 +272,7 @@ def _crossing_action_column(table: Columns, options: ReadOptions) -> Column | No
     numeric = [
         c for c in table.columns if c not in labels and c.n_numbers and not is_run_name(c.name)
     ]
-    if len(labels) != 2 or len(numeric) != 1 or any(map(_all_different, labels)):
+    if len(labels) != 2 or len(numeric) != 1 or any(map(table.all_different, labels)):
         return None
     action, rows = sorted(labels, key=lambda column: len(set(column.labels)))
     k = len(set(action.labels))
@@ -290,7 +292,7 @@ def _crossing_action_column(table: Columns, options: ReadOptions) -> Column | No
 
 def _numbered_rows(table: Columns, labels: Sequence[Column]) -> list[Column]:
     """Return the only column of whole numbers that crosses the only column of labels completely."""
-    if len(labels) != 1 or _all_different(labels[0]):
+    if len(labels) != 1 or table.all_different(labels[0]):
         return []
     k = len(set(labels[0].labels))
     numbered = []
@@ -320,7 +322,7 @@ def _row_column(table: Columns, action: Column, options: ReadOptions) -> Column 
     rows = []
     labels = _label_columns(table)
     for column in [*labels, *_numbered_rows(table, labels)]:
-        if column is action or column in runs or _all_different(column):
+        if column is action or column in runs or table.all_different(column):
             continue
         pairs = list(zip(column.labels, action.labels, strict=True))
         is_telling = len(set(pairs)) == len(pairs) or any(
@@ -397,7 +399,7 @@ def _ask_about_layout(table: Columns) -> Question | None:
     Nothing is asked if some column tells all lines apart, or no two cross completely.
     """
     labels = _label_columns(table)
-    if any(_all_different(c) for c in labels) or _named(table, IDS) is not None:
+    if any(table.all_different(c) for c in labels) or _named(table, IDS) is not None:
         return None
     numeric = [
         column.name
@@ -478,7 +480,7 @@ def _likely_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str])
                 or _DATE.match(invalid.text.strip()) is not None
                 or classify_name(column.name) in ("loss", "score", "cost")
             )
-            if _all_different(column) and (has_name or not (other or "" in column.texts)):
+            if table.all_different(column) and (has_name or not (other or "" in column.texts)):
                 texts.append(column)
             elif is_id_name(column.name) or column is table.columns[0]:
                 ignored[column.name] = "values repeat, so no ids"
@@ -508,7 +510,7 @@ def _numbers_rows(table: Columns, column: Column, free: Sequence[Column]) -> boo
     the range of all other columns.
     """
     numbers = column.numbers
-    if table.rows < 2 or not _all_whole(column) or not _all_different(column):
+    if table.rows < 2 or not _all_whole(column) or not table.all_different(column):
         return False
     has_name = is_id_name(column.name)
     if _counts_rows(table, column):
@@ -537,11 +539,11 @@ def _counts_rows(table: Columns, column: Column) -> bool:
 
 def _run_column(table: Columns, options: ReadOptions, ids: Column | None) -> Column | None:
     """Return the column that tells the lines of a row apart; None if every row has one line."""
-    if ids is None:
-        return None
     may_repeat = options.run is not None or any(is_run_name(c.name) for c in table.columns)
+    if ids is None or not may_repeat:
+        return None
     codes = row_numbers(ids)
-    if int(codes.max()) + 1 == table.rows or not may_repeat:
+    if int(codes.max()) + 1 == table.rows:
         return None
     return find_runs(table, options, codes, {ids.name})
 
@@ -628,10 +630,12 @@ def words_text(words: Mapping[str, float]) -> str:
 def _paired_costs(table: Columns, numeric: Sequence[Column], options: ReadOptions) -> CostColumns:
     """Return the columns of costs, if each likely candidate has one with its name and a word for cost."""
     costs = {c.name: "" for c in numeric if classify_name(c.name) == "cost"}
+    if not costs:
+        return {}
     others = [c for c in numeric if c.name not in costs]
     reasons = suspects(others, options.range)
     names = [column.name for column in others if column.name not in reasons]
-    return detected_costs(table, names, costs) if costs and len(names) > 1 else {}
+    return detected_costs(table, names, costs) if len(names) > 1 else {}
 
 
 def _candidate_names(candidates: Sequence[Column]) -> tuple[list[str], list[str]]:
@@ -657,7 +661,9 @@ def _check_number(table: Columns, candidates: Sequence[Column], ignored: Mapping
     if (
         words
         and got
-        and any(c.texts is not None and not _all_different(c) for c in (table.columns[0], *words))
+        and any(
+            c.texts is not None and not table.all_different(c) for c in (table.columns[0], *words)
+        )
     ):
         raise TableError(
             f"{table.source}: expected a column of numbers for each of at least two actions, got "
@@ -749,7 +755,8 @@ def ask_about_transposed(table: Columns, ids: Column, candidates: Sequence[str])
     """Return the question whether the candidates are in the rows; None if nothing suggests it."""
     labels = ids.labels
     says_candidates = is_candidate_column_name(ids.name)
-    models = are_model_names(labels)
+    # Nobody compares more candidates than that, or reads so many columns.
+    models = len(labels) <= _MAX_MODELS and are_model_names(labels)
     items = are_item_names(candidates)
     words = not items and _may_be_candidates(ids, candidates)
     if not (says_candidates or models or items or words):
@@ -874,14 +881,10 @@ def _possible_labels(table: Columns, ignored: Mapping[str, str]) -> list[Column]
         if c.first_invalid is not None and c.n_numbers == 0 and not has_result_word(c)
     ]
     # The texts of some columns are not kept.
-    return [column for column in words if column.texts is None or not _all_different(column)]
+    return [column for column in words if column.texts is None or not table.all_different(column)]
 
 
 def _all_whole(column: Column) -> bool:
     numbers = column.numbers
     complete = column.first_invalid is None and column.first_missing is None
     return complete and bool((numbers == np.floor(numbers)).all())
-
-
-def _all_different(column: Column) -> bool:
-    return len(set(column.texts or column.numbers.tolist())) == len(column.numbers)

@@ -514,11 +514,11 @@ def _other_unit(columns: Sequence[Column], limits: tuple[float, float]) -> dict[
         return {}
     lows = np.array([np.nanmin(column.numbers) for column in columns])
     highs = np.array([np.nanmax(column.numbers) for column in columns])
-    medians = np.array([np.nanmedian(column.numbers) for column in columns])
     is_share = (lows >= 0) & (highs <= 1)
     reasons: dict[str, str] = {}
     if is_share.all():
         return reasons
+    medians = np.array([np.nanmedian(column.numbers) for column in columns])
     for at, column in enumerate(columns):
         rest = np.arange(len(columns)) != at
         low, high = float(lows[rest].min()), float(highs[rest].max())

@@ -167,7 +167,7 @@ def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
     )
     check_unique_names(
         parsed.source,
-        parsed.ids or (),
+        () if parsed.has_unique_ids else parsed.ids or (),
         "ids must be different",
         f"leave out the duplicates{number}",
     )
@@ -238,12 +238,13 @@ def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
     plain, texts = feature_columns(table, options, excluded)
     by = None if options.by is None else table.find(options.by, "by")
     role_names = {*plain, *texts, *([by.name] if by else [])}
-    table = replace(
-        table, columns=[column for column in table.columns if column.name not in role_names]
-    )
-    rest = replace(
-        table, columns=[column for column in table.columns if column.name not in excluded]
-    )
+    if role_names:
+        others = [column for column in table.columns if column.name not in role_names]
+        table = replace(table, columns=others)
+    rest = table
+    if excluded:
+        others = [column for column in table.columns if column.name not in excluded]
+        rest = replace(table, columns=others)
     if not rest.columns:
         raise TableError(
             f"{table.source}: expected columns of actions, got only features, groups and ignored "

@@ -92,6 +92,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         ignored=roles.ignored,
         groups=_groups(table, roles.ignored),
         id_column="" if roles.ids is None else roles.ids.name,
+        has_unique_ids=roles.ids is not None and table.all_different(roles.ids),
         value_columns=value_columns,
         questions=(*row_notes, *roles.questions),
         row_mask=None if row_mask.all() else row_mask,

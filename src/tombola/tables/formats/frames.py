@@ -109,8 +109,11 @@ def _read_arrow(path: Path, name: str, read: Callable[[], Any]) -> Columns:
 def _column(name: str, series: Any, narwhals: Any) -> Column:
     dtype = series.dtype
     if dtype == narwhals.String:
-        # pandas has several missing values.
-        texts = [text if isinstance(text, str) else "" for text in series.to_list()]
+        texts = series.to_list()
+        try:
+            "".join(texts)
+        except TypeError:  # pandas has several missing values
+            texts = [text if isinstance(text, str) else "" for text in texts]
         return parse_text_column(name, texts, keep_texts=True)
     is_number = dtype.is_numeric() or dtype == narwhals.Boolean
     if dtype.is_integer() and _are_exact(series, narwhals):
