@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import tombola
 from tombola._formatting import cli_style
 from tombola.cli.app import app
 from tombola.errors import TableError, TombolaError
 from tombola.evidence import RandomOrderTest
 from tombola.evidence.rows import RowSource
+from tombola.statements import Reading
 
 
 def run(*arguments: Any, text: str | None = None) -> tuple[int, str]:
@@ -633,3 +636,61 @@ def test_audit_notes_value_that_is_in_no_row(tmp_path: Path) -> None:
         "share(points < 1) <= 0.2",
     ):
         assert json.loads(run("audit", path, statement, "--json")[1])["notes"] == []
+
+
+def sample_of(values: Any, path: Path) -> Path:
+    path.write_text("id,score\n" + "\n".join(f"q{i},{value:g}" for i, value in enumerate(values)))
+    return path
+
+
+def test_reading_beyond_is_about_rows_like_these(tmp_path: Path) -> None:
+    """After the last row the list is known for certain, rows like these are not."""
+    path = sample_of([1.0] * 11 + [0.0] * 9, tmp_path / "t.csv")
+    for reading, words, status in (
+        ("recorded", "on the values recorded here for these 20 rows, for certain", 0),
+        ("beyond", "nothing is proved", 3),
+    ):
+        found, text = run("audit", path, "mean(score) > 0.5", "--reading", reading)
+        assert found == status, text
+        assert words in " ".join(text.split())
+    ones = sample_of([1.0] * 2000, tmp_path / "ones.csv")
+    page = tmp_path / "page.html"
+    _, text = run("audit", ones, "mean(score) > 0.5", "--reading", "beyond", "--out", page)
+    text = " ".join(text.split())
+    assert "mean(score) > 0.5 holds for rows like these, with probability 0.95 or more" in text
+    assert "certain" not in text
+    assert "not limited" in page.read_text(encoding="utf-8")
+
+
+def test_proofs_about_rows_like_these_keep_the_level() -> None:
+    """400 samples of 40 coins, level .2: of proofs of "mean > 0.5", which is false, more than 107
+    have probability .005. The values of the list itself are above 0.5 in almost half of them.
+    """
+    rng = np.random.default_rng(5)
+    proofs = {"recorded": 0, "beyond": 0}
+    for _ in range(400):
+        coins = (rng.random((40, 1)) < 0.5) * 1.0
+        readings: tuple[Reading, ...] = ("recorded", "beyond")
+        for reading in readings:
+            rows = [{"ok": float(coin)} for coin in coins[:, 0]]
+            report = tombola.audit(rows, "mean(ok) > 0.5", level=0.2, reading=reading)
+            proofs[reading] += report.outcome == "proved"
+    assert proofs["beyond"] <= 107 < proofs["recorded"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["mean(score) > 0.5", "--reading", "expected"],
+        ["mean(score) > 0.5", "--reading", "beyond", "--rows", "500"],
+        ["mean(score) > 0.5", "--reading", "beyond", "--history", "t.csv"],
+        ["--best", "--scores", "--reading", "beyond"],
+    ],
+)
+def test_readings_that_an_audit_does_not_have(
+    options: list[str], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    path = sample_of([0.0, 1.0], tmp_path / "t.csv")
+    status, text = run("audit", path, *options)
+    assert status == 2
+    one_sentence(text)

@@ -12,7 +12,15 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tombola.cli.options import Json, Page, Seeds, check_level, check_page, split_commas
+from tombola.cli.options import (
+    Json,
+    Page,
+    ReadingOption,
+    Seeds,
+    check_level,
+    check_page,
+    split_commas,
+)
 from tombola.cli.printing import show_answer
 from tombola.cli.table_options import parse_kind, parse_names
 from tombola.errors import ParameterError, RowError
@@ -57,6 +65,7 @@ def audit(
             help="Probability, at most, that any outcome is wrong. Default: 0.05; --order: 0.01."
         ),
     ] = None,
+    reading: ReadingOption = None,
     rows: Annotated[
         int | None,
         typer.Option(help="Size of the whole list, if the table is a random sample of it.", min=1),
@@ -152,6 +161,11 @@ def audit(
             "--judge: expected statements, got --best, --mean or --order; write for example "
             "'mean(ok) > 0.9'."
         )
+    if reading is not None and not statements:
+        raise ParameterError(
+            f"--reading: expected statements, got --{'best' if best else 'mean' if mean else 'order'}, "
+            "which is about the values recorded in the list; leave it out, or use tombola rank."
+        )
     if looks not in ("any", "1"):
         raise ParameterError(f"--looks: expected any or 1, got {looks!r}; write one of these.")
     if judge is None and (next_count or labels is not None or looks != "any"):
@@ -203,6 +217,7 @@ def audit(
             None if is_new else table,
             statements or [],
             judge=judge,
+            reading=reading,
             looks=1 if looks == "1" else "any",
             labels=labels,
             strata=strata or None,

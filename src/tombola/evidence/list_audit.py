@@ -41,6 +41,7 @@ from tombola.statements import (
     Conclusion,
     Counts,
     Quantity,
+    Reading,
     Verdict,
 )
 from tombola.statements import Statement as Claim
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 
 # Simulated audits for the forecast of the rows that an undecided statement still needs.
 _FORECAST_SHUFFLES = 50
+# Least p-value of a claim about rows like these.
+_LEAST = 1e-300
 _HEADINGS = ("statement", "outcome", "rows needed", "p-value", "sample mean")
 
 
@@ -65,6 +68,7 @@ class AuditReport(PageResult):
     expected_rows: for each undecided statement, about how many rows it needs in all; else None.
     batches: rows read, as columns of cells, with the stratum of each row; for charts.
     is_sample: whether the table is a sample of the list, as its reader declares.
+    reading: "recorded" for the list; "beyond" for rows like these, and then `population` is infinite.
     """
 
     conditions: tuple[Statement, ...]
@@ -78,6 +82,7 @@ class AuditReport(PageResult):
     notes: tuple[str, ...] = ()
     batches: tuple[tuple[Batch, list[str] | None], ...] = field(default=(), repr=False)
     is_sample: bool = False
+    reading: Reading = "recorded"
 
     @property
     def counts(self) -> dict[Outcome, int]:
@@ -105,21 +110,30 @@ class AuditReport(PageResult):
             for result in sorted(decided, key=lambda result: result.outcome != "refuted")
         ]
         open_texts = [result.statement for result in self.results if result.outcome == "undecided"]
-        is_certain = bool(decided) and all(result.p_value == 0.0 for result in decided)
+        is_certain = (
+            self.reading == "recorded"
+            and bool(decided)
+            and all(result.p_value == 0.0 for result in decided)
+        )
         verdict: Verdict = self.outcome
         if is_certain and verdict == "proved":
             verdict = "exact"
         claim = Claim(
             verdict,
-            "recorded",
+            self.reading,
             tuple(claims),
             tuple(Conclusion("holds", (text,)) for text in open_texts),
             level=0.0 if is_certain else self.level,
             quantity=Quantity("value", recorded="values"),
-            counts=Counts(rows=int(self.population), counted=self.rows),
+            counts=Counts(rows=self._list_size, counted=self.rows),
             condition=self._condition,
         )
         return (claim,)
+
+    @property
+    def _list_size(self) -> int:
+        """The rows of the list; of rows like these, those read."""
+        return self.rows if self.reading == "beyond" else int(self.population)
 
     @property
     def _condition(self) -> str:
@@ -244,6 +258,7 @@ def audit(
     statements: str | Sequence[str],
     *,
     level: float = 0.05,
+    reading: Reading | None = None,
     rows: int | None = None,
     strata: str | None = None,
     sizes: Mapping[str, int] | None = None,
@@ -268,6 +283,8 @@ def audit(
     statements: such as "mean(score) > 0.7", "share(grade = pass) >= 0.9" or "|mean(a) - mean(b)| <=
         0.02", in the unit of the columns.
     level: the probability, at most, that any outcome is wrong, at whatever row the program stops.
+    reading: "recorded", the default, for the values of the list; "beyond" for rows like these, of
+        which the table is a sample. No result is about repeated answers ("expected").
     rows: the size of the whole list, if the table is a random sample of it, in random order. None:
         the table is the whole list, and is shuffled.
     strata, sizes: the column with the stratum of each row, and the number of rows of each stratum
@@ -296,6 +313,10 @@ def audit(
     ('proved', 'mean(ok) > 0.5')
     """
     level = _validate.real("audit", "level", level, above=0, below=1)
+    reading = _checked_reading(
+        reading,
+        {"rows": rows, "strata": strata, "history": history, "judge": judge, "follow": follow},
+    )
     require_size("audit", table, follow=follow, has_size=rows is not None or bool(sizes))
     if bool(strata) != bool(sizes) or (sizes and rows):
         example = "strata='region', sizes={'a': 400, 'b': 600}"
@@ -363,7 +384,8 @@ def audit(
     sample = Sample(source, check, list_size, seed, () if sizes else texts)
     if past is not None:
         past.check_complete(sample)
-    population = None if sizes else sample.population
+    list_rows = None if sizes else sample.population
+    population = math.inf if reading == "beyond" else list_rows
     test = Audit(
         parsed, population, level, strata=sizes, history=None if past is None else past.table
     )
@@ -384,10 +406,20 @@ def audit(
         n_rows += len(batch)
         if all(result.outcome != "undecided" for result in test.results()):
             break
-    sample.check_row_count("audit", n_rows, int(test.population))
+    if reading == "recorded":
+        sample.check_row_count("audit", n_rows, int(test.population))
     results = test.results()
+    if reading == "beyond":
+        # However small, no p-value is certain: there are always further rows.
+        results = [result._replace(p_value=max(result.p_value, _LEAST)) for result in results]
     expected = [
-        _expected_rows(result, population, level / len(results), statement, seed)
+        _expected_rows(
+            result,
+            None if reading == "beyond" else list_rows,
+            level / len(results),
+            statement,
+            seed,
+        )
         for result, statement in zip(results, parsed, strict=True)
     ]
     notes = [
@@ -407,9 +439,29 @@ def audit(
         (*source.notes, *notes),
         tuple(batches),
         rows is not None or bool(sizes),
+        reading,
     )
     sample.raise_error(report)
     return report
+
+
+def _checked_reading(reading: Reading | None, others: Mapping[str, Any]) -> Reading:
+    """Return the reading of an audit; ParameterError if there is none such, or with the others."""
+    if reading not in (None, "recorded", "beyond"):
+        raise ParameterError(
+            f"audit: expected {option_text('reading', 'recorded')}, about the values of the list, "
+            f"or {option_text('reading', 'beyond')}, about rows like these, got {reading!r}; write "
+            "one of them, or use rank or gate for several runs of a row."
+        )
+    if reading != "beyond":
+        return "recorded"
+    given = [name for name, value in others.items() if value]
+    if given:
+        raise ParameterError(
+            f"audit: expected {option_text('reading', 'beyond')}, which is about more rows than one "
+            f"list, without {option_text(given[0])}, got both; leave one out."
+        )
+    return "beyond"
 
 
 def _with_judge(

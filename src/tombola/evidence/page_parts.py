@@ -1,5 +1,6 @@
 """Parts of the pages of certify, audit and check_order."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -15,9 +16,10 @@ MAX_POINTS = 240
 
 def size_facts(rows: int, population: float, level: float) -> tuple[tuple[str, str], ...]:
     """Return the facts that every page about a sample has."""
+    size = f"{population:,.0f}" if math.isfinite(population) else "not limited"
     return (
         ("rows read", f"{rows:,}"),
-        ("rows of the list", f"{population:,.0f}"),
+        ("rows of the list", size),
         ("level", f"{level:g}"),
     )
 
