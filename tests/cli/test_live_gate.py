@@ -162,8 +162,12 @@ def test_two_metrics_of_one_call(folder: Path, run_main: Main) -> None:
         (0.05, 0.025),
     ]
     code, text, _ = run_main("gate", "my.race", "--quiet")
-    assert "new is worse in format than old" in text or "new in format is worse than old" in text
+    assert "new in format is worse than old" in text
     assert "claims of worse share 5 %" in text
+    run_main("race", "export", "my.race", "--out", "answers.csv")
+    header, line, *_ = (folder / "answers.csv").read_text().splitlines()
+    assert header == "ticket,candidate,row,accuracy,format,cost,failed"
+    assert line.endswith(",0.5,0")
     _, text, _ = run_main("race", "status", "my.race")
     assert "new in format is worse than old by more than 0.1" in text
 
