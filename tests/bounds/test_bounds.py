@@ -2,11 +2,13 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from tombola import Pool, bounds, learners, play
+from tombola.bounds import common
 from tombola.bounds.bandit import _ucb2_counts
 from tombola.bounds.budget import _lp_radius, lp_margin
 from tombola.bounds.common import growing_counts, harmonic, sum_of_inverse_roots
@@ -515,3 +517,15 @@ def test_leader_may_gain_by_a_delay() -> None:
         ]
         regrets.append(sum(trace.loss for trace in plays) / 2 - 1.0)
     assert regrets == [0.5, 0.0]
+
+
+def test_bound_of_a_long_list_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of 100 GB has billions of rows; five arrays of that length were made."""
+    whole = bounds.follow_the_leader(300_000, 3, delay=2)
+    monkeypatch.setattr(common, "_TERMS_AT_A_TIME", 1000)
+    tracemalloc.start()
+    try:
+        assert bounds.follow_the_leader(300_000, 3, delay=2) == pytest.approx(whole, rel=1e-12)
+        assert tracemalloc.get_traced_memory()[1] < 300_000
+    finally:
+        tracemalloc.stop()

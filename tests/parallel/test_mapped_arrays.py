@@ -1,11 +1,15 @@
 """Mapped arrays travel by place: equal bits, few bytes, and another file is refused."""
 
+import re
 from pathlib import Path
 
 import cloudpickle
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import parquet
 
+from conftest import SOURCE
 from tombola import Pool
 from tombola.errors import ParameterError
 from tombola.parallel.mapped_arrays import digest_of, dumps, place_of
@@ -71,3 +75,18 @@ def test_digest_of_a_large_file_reads_spread_blocks(tmp_path: Path) -> None:
         content[place] = 0
     path.write_bytes(content)
     assert digest_of(path) == before
+
+
+def test_conversion_of_the_page_writes_the_numbers_of_a_parquet_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (SOURCE.parent / "docs" / "install.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    losses = np.random.default_rng(3).random((200_000, 2))
+    monkeypatch.chdir(tmp_path)
+    columns = {"small": losses[:, 0], "row": np.arange(len(losses)), "large": losses[:, 1]}
+    parquet.write_table(pyarrow.table(columns), "losses.parquet")
+    exec(compile(code, "install.md", "exec"), {})
+    table = np.load("losses.npy", mmap_mode="r")
+    np.testing.assert_array_equal(table, losses)
+    assert len(dumps(Pool(table))) < 1000

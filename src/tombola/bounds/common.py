@@ -3,11 +3,17 @@
 import math
 from collections.abc import Callable
 
+import numpy as np
+
+from tombola._types import Floats
+
 # zeta(1/2), the constant term in the asymptotic series of the sum of 1/sqrt(n) for n = 1..N.
 ZETA_HALF = -1.4603545088095868
 # Number of terms from which on sums use the asymptotic series; its omitted terms are then below
 # 1e-14.
 _MIN_SERIES_TERMS = 64
+# Terms in memory at a time: a list may have billions of rows.
+_TERMS_AT_A_TIME = 1 << 20
 
 
 def capped(bound: float, horizon: float, actions: int) -> float:
@@ -17,6 +23,21 @@ def capped(bound: float, horizon: float, actions: int) -> float:
     (100.0, 2.5, 0.0)
     """
     return 0.0 if actions == 1 else min(float(horizon), bound)
+
+
+def sum_of_terms(count: int, term: Callable[[Floats], Floats]) -> float:
+    """Return the sum of a function of n over n = 1..count, a part at a time.
+
+    term: of an array of n.
+
+    >>> sum_of_terms(4, lambda n: n**2)
+    30.0
+    """
+    total = 0.0
+    for first in range(1, count + 1, _TERMS_AT_A_TIME):
+        last = min(count, first + _TERMS_AT_A_TIME - 1)
+        total += float(np.sum(term(np.arange(first, last + 1, dtype=np.float64))))
+    return total
 
 
 def sum_of_inverse_roots(count: int) -> float:

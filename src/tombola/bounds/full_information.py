@@ -8,7 +8,8 @@ import math
 
 import numpy as np
 
-from tombola.bounds.common import capped
+from tombola._types import Floats
+from tombola.bounds.common import capped, sum_of_terms
 
 # FlipFlop changes from follow the leader to AdaHedge when the mixability gap of the former exceeds
 # PHI / ALPHA times that of the latter. PHI and ALPHA are the best constants for its bound (De Rooij
@@ -35,12 +36,15 @@ def follow_the_leader(horizon: int, actions: int, delay: int = 0) -> float:
     """
     if actions == 1 or delay >= horizon - 1:
         return capped(float(horizon), horizon, actions)
-    seen = np.arange(1, horizon - delay, dtype=np.float64)
-    left = horizon - seen
-    many = math.sqrt(2 * math.log(actions)) * float(
-        np.sum(horizon / left * np.sqrt((left + 1) / (horizon * seen)))
-    )
-    few = horizon / (2 * math.sqrt(horizon - 1)) * float(np.sum(1 / np.sqrt(seen * left)))
+
+    def term(seen: Floats) -> Floats:
+        left = horizon - seen
+        return horizon / left * np.sqrt((left + 1) / (horizon * seen))
+
+    count = horizon - 1 - delay
+    many = math.sqrt(2 * math.log(actions)) * sum_of_terms(count, term)
+    inverse_roots = sum_of_terms(count, lambda seen: 1 / np.sqrt(seen * (horizon - seen)))
+    few = horizon / (2 * math.sqrt(horizon - 1)) * inverse_roots
     return capped(
         min(delay + 1 + many, math.hypot(1 + delay, few) + (actions - 2) * few), horizon, actions
     )
