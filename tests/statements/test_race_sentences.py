@@ -156,6 +156,8 @@ def test_only_recorded_answers_can_become_certain(
     RaceFile.start(tmp_path / "r", settings, ["x", "y", "z"]).close()
     shown = CliRunner().invoke(app, ["race", "status", str(tmp_path / "r")]).stdout
     words = " ".join(shown.split())
+    page = text_of_page(Race("ab", 3, seed=1, **options))
+    assert ("or when it can no longer catch up (certain)" in page) is is_certain
     assert "evidence: against a candidate; it is dropped at" in words
     assert ("or when the rows left cannot help it" in words) is is_certain
 

@@ -56,6 +56,7 @@ def race_page(report: "RaceReport") -> str:
         ended="dropped" if race.settings.baseline is None else "decided",
         ranks=_rank_list(report),
         means=_mean_list(report) if race.calls_on_file else None,
+        is_recorded=race.reading == "recorded",
         drawings=[draw_for_page(f"race-{index}", chart) for index, chart in enumerate(charts)],
     )
 
