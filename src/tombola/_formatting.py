@@ -136,6 +136,27 @@ def truncate(text: str, length: int = 60) -> str:
     return line if len(line) <= length else line[: length - 3] + "..."
 
 
+def distinct_names(names: Sequence[str], length: int) -> list[str]:
+    """Cut long names to `length` characters, so that different names stay different.
+
+    Names are cut at the end, else in the middle, else they get their number.
+
+    >>> distinct_names(["model/large-v1", "model/large-v2", "gpt"], 9)
+    ['mod...-v1', 'mod...-v2', 'gpt']
+    """
+    half = (length - 3) // 2
+    ends = [truncate(name, length) for name in names]
+    middles = [
+        text if len(name) <= length else f"{name[: length - 3 - half]}...{name[-half:]}"
+        for name, text in zip(names, ends, strict=True)
+    ]
+    for texts in (ends, middles):
+        if len({*texts}) == len({*names}):
+            return texts
+    numbers = [f"{place} " for place in range(1, len(names) + 1)]
+    return [truncate(number + name, length) for number, name in zip(numbers, names, strict=True)]
+
+
 def join_names(
     names: Sequence[object], *, limit: int | None = 6, length: int = 60, last: str = ", "
 ) -> str:

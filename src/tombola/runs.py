@@ -398,8 +398,8 @@ class Runs:
         if self.switching_price:
             facts.append(("switching price", format_number(self.switching_price)))
         notes = [
-            f"Regret: {self._regret_words()}, mean ± half of the 95 % interval. `plot()` draws "
-            "it, `to_frame()` "
+            f"Regret: {self._regret_words()}, mean ± half of the 95 % interval. plot() draws "
+            "it, to_frame() "
             "returns it."
         ]
         return html_block("Runs", facts, [self._html_table(*case) for case in cases], notes)

@@ -11,12 +11,12 @@ import numpy as np
 
 from tombola._formatting import (
     HtmlTable,
+    distinct_names,
     format_percent,
     html_block,
     join_names,
     option_text,
     plural,
-    truncate,
 )
 from tombola._results import Block, Cells, Command, PageResult
 from tombola._types import Floats
@@ -534,9 +534,9 @@ class Ranking(PageResult):
         lines = [
             f"{'ranks':>9}  {'candidate':<{width}}  {header:>{digits}}  {'interval':>19}{last}"
         ]
-        for (ranks, name, mean, interval), place in zip(cells, recorded, strict=False):
+        shown = distinct_names([name for _, name, _, _ in cells], width)
+        for (ranks, _, mean, interval), name, place in zip(cells, shown, recorded, strict=False):
             last = f"  {place:>8}" if self.runs is not None else ""
-            name = truncate(name, width)
             lines.append(f"{ranks:>9}  {name:<{width}}  {mean:>{digits}}  {interval:>19}{last}")
         if len(cells) < len(self.names):
             lines.append(f"{'...':>9}  and {len(self.names) - len(cells)} more")
