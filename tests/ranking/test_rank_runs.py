@@ -119,3 +119,26 @@ def test_same_agent_twice_is_told_apart_at_most_at_the_level() -> None:
             rank(losses, kind="losses", reading="expected", level=0.2).reading().before.any()
         )
     assert claims <= 37
+
+
+def test_describe_prints_what_runs_say(tmp_path: Path) -> None:
+    """The share of rows that changed, the noise, pass^k and pass@k, before the next command."""
+    path = tmp_path / "runs.csv"
+    lines = [
+        f"{model},q{row},{run},{int((row + run + place) % 3 > 0)}"
+        for place, model in enumerate(("old", "new"))
+        for row in range(12)
+        for run in range(3)
+    ]
+    path.write_text("\n".join(["model,question,run,score", *lines]), encoding="utf-8")
+    output = " ".join(CliRunner().invoke(app, ["describe", str(path)]).stdout.split())
+    assert "the answer of some candidate changed on 12 of 12 rows" in output
+    assert "all 3 right" in output
+    assert "pass@3" in output
+    assert output.index("pass@3") < output.index("tombola rank")
+    data = json.loads(CliRunner().invoke(app, ["describe", str(path), "--json"]).stdout)
+    assert data["repeats"]["changed_rows"] == 12
+    assert [share[0] for share in data["repeats"]["pass_all"]] == [0.0, 0.0]
+    assert [share[0] for share in data["repeats"]["pass_any"]] == [1.0, 1.0]
+    path.write_text("model,question,score\nold,x,1\nnew,x,0\nold,y,1\nnew,y,0\n", encoding="utf-8")
+    assert "pass@" not in CliRunner().invoke(app, ["describe", str(path)]).stdout

@@ -21,6 +21,7 @@ class Description(Result):
     summary: facts, sample and groups of the table.
     by: the column of groups that results are shown by; "" without one.
     steps, races: pairs of a purpose and a command line; races fill missing cells.
+    more: further blocks, printed before the commands.
     """
 
     table: str
@@ -28,6 +29,7 @@ class Description(Result):
     by: str
     steps: tuple[tuple[str, str], ...]
     races: tuple[tuple[str, str], ...]
+    more: tuple[Block, ...] = ()
 
     @property
     def statement(self) -> str:
@@ -64,6 +66,7 @@ class Description(Result):
                 f"Results by {self.by}: {means}. Add --by {self.by} to compare, race plan, race "
                 "start or race run.",
             ]
+        blocks += self.more
         for purpose, command in self.steps:
             blocks += [f"next, {purpose}:", Command(command)]
         if self.races != self.steps:
