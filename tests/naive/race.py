@@ -139,7 +139,7 @@ def best(table: Any, level: Any, N: Any = None) -> Any:
 def within(table: Any, level: Any, margin: Any) -> Any:
     """Return the active candidates at the end, and the chosen one; drops are those of `best` at its share."""
     N, k = len(table), len(table[0])
-    limits = ((0.2, 0.999), (1.0, 0.97), (2.0, 0.9), (math.inf, 0.5))
+    limits = ((0.2, 0.999), (1.0, 0.97), (1.5, 0.9), (math.inf, 0.5))
     drops = level * next(share for end, share in limits if margin * math.sqrt(N) < end)
     share = 1 / max(k - 1, 1)
     accounts = {(a, b): Account(share, -margin, N, N) for a in range(k) for b in range(k) if a != b}

@@ -30,7 +30,7 @@ from tombola.units import Units
 # Share of the level that is spent on dropping candidates, by tolerance in units of 1 / sqrt(rows),
 # about the noise of the means. A tolerance below 1 is rarely shown before the others are dropped,
 # so that it must not slow the drops.
-_DROP_SHARES = ((0.2, 0.999), (1.0, 0.97), (2.0, 0.9), (math.inf, 0.5))
+_DROP_SHARES = ((0.2, 0.999), (1.0, 0.97), (1.5, 0.9), (math.inf, 0.5))
 
 
 def _drop_share(within: float, rows: int) -> float:
