@@ -219,6 +219,11 @@ class Circumstance:
         """Whether all orders are played; else the seed shuffles, or draws the answers."""
         return not (self.groups or self.slow or self.seeds)
 
+    @property
+    def sees_answers_only(self) -> bool:
+        """Whether a race knows nothing of a row before it asks for it."""
+        return self.is_enumerated and not (self.known or self.history or self.sample)
+
 
 CIRCUMSTANCES: dict[str, Circumstance] = {
     "plain": Circumstance(),
@@ -281,8 +286,13 @@ def judge_race(
     *,
     seed: int = 1,
     means: np.ndarray | None = None,
+    dealt: "DealtTable | None" = None,
 ) -> Count:
-    """Drive one race and judge all that it says. means: the true ones; None: those of the table."""
+    """Drive one race and judge all that it says.
+
+    means: the true ones; None: those of the table. dealt: where the answers are from, if not from
+    the table.
+    """
     groups = {"y": table[0::2].mean(axis=0), "x": table[1::2].mean(axis=0)}
     judge = Judge(QUESTIONS[question], table.mean(axis=0) if means is None else means, groups)
     race = make_race(question, circumstance, table, level, seed)
@@ -290,8 +300,70 @@ def judge_race(
         with tempfile.TemporaryDirectory() as name:
             circumstance.drive(race, table, judge, folder=Path(name))
     else:
-        circumstance.drive(race, table, judge, seed=seed)
+        circumstance.drive(race, table if dealt is None else dealt, judge, seed=seed)
     return judge.count
+
+
+class DealtTable:
+    """A table whose rows are dealt from a stock of kinds when a race first asks for them.
+
+    kinds, left: the kinds of rows, and how many of each are still in the stock. script: the kinds of
+    the first rows that are asked for; later ones get the first kind that is left. hand: the kinds
+    dealt.
+    """
+
+    def __init__(self, kinds: np.ndarray, counts: Sequence[int], script: list[int]) -> None:
+        self.kinds, self.left = kinds, list(counts)
+        self.script, self.hand = script, []  # type: tuple[list[int], list[int]]
+        self._rows: dict[int, np.ndarray] = {}
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        if row not in self._rows:
+            place = len(self.hand)
+            first = next(kind for kind, left in enumerate(self.left) if left)
+            kind = self.script[place] if place < len(self.script) else first
+            self.left[kind] -= 1
+            self.hand.append(kind)
+            self._rows[row] = self.kinds[kind]
+        return self._rows[row]
+
+
+def orders_of(counts: Sequence[int]) -> int:
+    """Return the number of different orders of rows of kinds, of which there are so many each."""
+    number = math.factorial(sum(counts))
+    for count in counts:
+        number //= math.factorial(count)
+    return number
+
+
+def deal_orders(question: str, name: str, table: np.ndarray, level: float) -> Count:
+    """Judge a race in all different orders of its rows; the races of the count are these orders.
+
+    A race sees the rows that it asks for only. Orders that agree on them are one race: one is
+    played for all. Only where the circumstance tells nothing of other rows.
+    """
+    circumstance = CIRCUMSTANCES[name]
+    assert circumstance.sees_answers_only
+    kinds, shares = np.unique(table, axis=0, return_counts=True)
+    counts = shares.tolist()
+    count = Count()
+    script: list[int] | None = []
+    while script is not None:
+        dealt = DealtTable(kinds, counts, script)
+        one = judge_race(question, circumstance, table, level, dealt=dealt)
+        count.add(one, float(orders_of(dealt.left)))
+        script = _next_script(dealt.hand, counts)
+    return count
+
+
+def _next_script(hand: list[int], counts: Sequence[int]) -> list[int] | None:
+    """Return the first rows of the next orders, after all that begin with a hand; None at the end."""
+    for place in reversed(range(len(hand))):
+        left = [n - hand[:place].count(kind) for kind, n in enumerate(counts)]
+        later = [kind for kind in range(hand[place] + 1, len(counts)) if left[kind]]
+        if later:
+            return [*hand[:place], later[0]]
+    return None
 
 
 def enumerate_orders(
@@ -299,18 +371,17 @@ def enumerate_orders(
 ) -> Count:
     """Judge a race in all orders of its rows, or under `limit` seeds where rows keep their place.
 
-    Orders that differ in equal rows only are one race, with the weight of all of them. limit: of
-    orders that are played, too.
+    Orders that differ in equal rows only are one race: all have as many. limit: of orders that are
+    played, too.
     """
     circumstance = CIRCUMSTANCES[name]
     if not circumstance.is_enumerated:
         return shuffle_seeds(question, name, table, level, range(limit or 120))
     count = Count()
     kinds, shares = np.unique(table, axis=0, return_counts=True)
-    weight = float(math.prod(math.factorial(share) for share in shares.tolist()))
     for order in itertools.islice(distinct_orders(shares.tolist()), limit):
         one = judge_race(question, circumstance, kinds[order], level, means=table.mean(axis=0))
-        count.add(one, weight)
+        count.add(one)
     return count
 
 
@@ -417,6 +488,19 @@ HARD: dict[str, tuple[HardList, ...]] = {
         HardList(((1.0, 0.0, 1.0), (0.0, 1.0, 0.0)), (5, 5), 0.53),
         HardList(((1 / 11, 0.0), (0.0, 1.0)), (11, 1), 0.62),
     ),
+}
+# Longer near ties, with thousands of orders each, for `deal_orders`.
+_HALVES = HardList(((0.0, 1.0), (1.0, 0.0)), (8, 8), 0.5)
+_NEAR_HALVES = HardList(((0.0, 1.0), (0.98, 0.02)), (8, 8), 0.5)
+LONG: dict[str, HardList] = {
+    "best": _NEAR_HALVES,
+    "within": _NEAR_HALVES,
+    "top": HardList(((0.0, 1.0, 0.0), (0.98, 0.02, 0.0)), (8, 8), 0.5),
+    "gate": _HALVES,
+    "gate margin": HardList(((0.02, 1.0), (0.5, 0.02)), (6, 9), 0.54),
+    "ranks": _HALVES,
+    "first ranks": HardList(((0.98, 0.0, 0.0), (0.02, 0.98, 1.0)), (7, 7), 0.5),
+    "place": _HALVES,
 }
 # Tables for the quick part: leaders change in the last rows, ties, equal rows.
 TABLES = {

@@ -3,11 +3,11 @@
 With --lists 20 the results that are no races are judged instead, each on 20 lists.
 
 Every scenario (question x circumstance) is judged first on the lists on which errors are likely
-(`HARD`), then on random small tables, in all orders of their rows, exactly; and on longer lists
+(`HARD`, `LONG`), then on random small tables, in all orders of their rows, exactly; and on longer lists
 under many seeds. Prints the number of races and sentences, and the largest P(wrong) / level; exit
 status 1 if a level is exceeded or a certain sentence is false. Level exceeded: exactly over all
-orders, or, under seeds, with a p-value below 1e-6. Orders that differ in equal rows only are played
-once; --races counts races that were played.
+orders, or, under seeds, with a p-value below 1e-6. Orders that differ in equal rows only, or after the
+last row of the race, are one race that is played once; --races counts different orders.
 """
 
 import argparse
@@ -24,9 +24,11 @@ from statements.evidence_harness import SCENARIOS, judge_scenario
 from statements.harness import (
     CIRCUMSTANCES,
     HARD,
+    LONG,
     TABLES,
     Circumstance,
     Count,
+    deal_orders,
     enumerate_orders,
     enumerate_samples,
     scenarios,
@@ -86,8 +88,10 @@ def _run_unit(unit: tuple[str, str, int]) -> tuple[str, Count, float, bool]:
 def _judge_hard(question: str, name: str, number: int) -> tuple[Count, float, bool]:
     """Judge a scenario on a list that is hard for its question; number -1, -2, ..."""
     circumstance = CIRCUMSTANCES[name]
-    hard = HARD[question][-number - 1]
-    if circumstance.sample:
+    hard = [*HARD[question], LONG[question]][-number - 1]
+    if circumstance.sees_answers_only:
+        count = deal_orders(question, name, hard.table, hard.level)
+    elif circumstance.sample:
         # All samples of the kinds of rows, with their shares of the list.
         rows = 8 if len(hard.kinds) == 2 else 6
         law = np.array(hard.kinds)
@@ -166,18 +170,20 @@ def main() -> int:
     total = Count()
     worst: dict[str, float] = {}
     bad: list[str] = []
-    most = max(len(lists) for lists in HARD.values())
+    # The longer list of a question is the last one.
+    most = 1 + max(len(lists) for lists in HARD.values())
     number = -most if options.first is None else options.first
     first = number
     with ProcessPoolExecutor(options.workers) as pool:
-        while total.played < options.races:
+        while total.races < options.races:
             units = [
                 (question, name, number)
                 for question, name in scenarios()
-                if -number <= len(HARD[question])
+                if -number <= len(HARD[question]) + CIRCUMSTANCES[name].sees_answers_only
             ]
             for title, count, ratio, is_bad in pool.map(run_unit, units, chunksize=4):
                 total.sentences += count.sentences
+                total.races += count.races
                 total.played += count.played
                 worst[title] = max(worst.get(title, 0.0), ratio)
                 if is_bad:
@@ -185,8 +191,8 @@ def main() -> int:
                                f"{count.wrong_certain} certain; {count.examples[:1]}")  # fmt: skip
             number += 1
             print(
-                f"tables {first} to {number - 1}: {len(worst)} scenarios, {total.played:,} races, "
-                f"{total.sentences:,} sentences, largest P / level {max(worst.values()):.3f}",
+                f"tables {first} to {number - 1}: {len(worst)} scenarios, {total.races:,.0f} orders in "
+                f"{total.played:,} races, {total.sentences:,} sentences, largest P / level {max(worst.values()):.3f}",
                 flush=True,
             )
     for title, ratio in sorted(worst.items(), key=lambda item: -item[1])[:20]:

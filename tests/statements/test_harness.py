@@ -14,6 +14,7 @@ from statements.harness import (
     NAMES,
     QUESTIONS,
     TABLES,
+    deal_orders,
     enumerate_orders,
     enumerate_samples,
     scenarios,
@@ -39,13 +40,24 @@ def test_sentences_of_all_scenarios(question: str, name: str) -> None:
     assert count.wrong_certain == 0, count.examples
 
 
+@pytest.mark.parametrize("name", ["plain", "arrivals by outcome", "failures", "cap on calls"])
+def test_orders_dealt_as_asked_are_all_orders(name: str) -> None:
+    """One race for all orders that agree on its rows: the same errors as order by order."""
+    hard = HARD["best"][2]
+    dealt = deal_orders("best", name, hard.table, hard.level)
+    one_by_one = enumerate_orders("best", name, hard.table, hard.level)
+    assert (dealt.races, dealt.wrong) == (one_by_one.races, one_by_one.wrong)
+    assert dealt.played < one_by_one.played == one_by_one.races == 84
+    assert dealt.decided == one_by_one.decided
+
+
 # The questions of one or two hypotheses: on few rows a union over more errs far below the level.
 @pytest.mark.parametrize("question", ["best", "within", "top", "gate", "gate margin", "ranks"])
 def test_level_wrong_by_half_is_seen(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All orders of a list on which errors are likely: the words are false too often, exactly."""
     hard = HARD[question][0]
     level = hard.level / 1.5
-    right = enumerate_orders(question, "plain", hard.table, level)
+    right = deal_orders(question, "plain", hard.table, level)
     assert right.wrong <= level * right.races
     plain = RaceSettings._rule_of
     monkeypatch.setattr(
@@ -53,7 +65,7 @@ def test_level_wrong_by_half_is_seen(question: str, monkeypatch: pytest.MonkeyPa
         "_rule_of",
         lambda settings, rows, size, _, *more: plain(settings, rows, size, hard.level, *more),
     )
-    faulty = enumerate_orders(question, "plain", hard.table, level)
+    faulty = deal_orders(question, "plain", hard.table, level)
     assert faulty.wrong > level * faulty.races
 
 
