@@ -224,14 +224,15 @@ class Passes(Extension, name="passes", expected="holds"):
     Title: Whole passes over a list give evidence on expected answers, in any order
     Source: our Theorem R2 (docs/theory/random_answers.md)
     Statement: Every row is answered in each of R passes. Under "the mean expected difference is at
-        most s" the wealth has expectation at most 1 after every pass, with predictions from earlier
-        passes, with uneven numbers of runs in groups, and with one factor per pass if the answers
-        of a pass have a common cause.
+        most s" the wealth has expectation at most 1 after every pass, also where a look decides to
+        stop, with predictions from earlier passes, with uneven numbers of runs in groups, and with
+        one factor per pass if the answers of a pass have a common cause.
     Meaning: A finished table of model, question, run and score can be ranked without random order.
     Limits: Passes if the expected wealth is at most 1 + 1e-9 after each of two passes, on every list
-        of two and three rows with success probabilities in thirds, for three values of s; for runs
-        of uneven number; for answers with a common cause; and if the runs of each cell are taken in
-        their order. Nothing is sampled.
+        of two and three rows with success probabilities in thirds, for three values of s; if one
+        stops after the first pass where its wealth is at least 1; for runs of uneven number; for
+        answers with a common cause; and if the runs of each cell are taken in their order. Nothing
+        is sampled.
     Alt: The largest expected wealth is at most 1 in every case.
     """
 
@@ -239,16 +240,20 @@ class Passes(Extension, name="passes", expected="holds"):
     group: Callable[[Floats], Floats] = component(group_runs)
     arrange: Callable[[Floats], Floats] = component(lambda runs: runs)
     run_effects: bool = True
+    # Number of passes that bets are planned for, at a look after one pass of two.
+    planned: int | None = 2
 
     def units(self, *, full: bool) -> list[Unit]:
         return [
             *grid(case="two passes", rows=(2, 3)),
+            *grid(case="a look after each pass", rows=(2, 3)),
             *grid(case=("uneven runs", "common cause", "order of runs"), rows=2),
         ]
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         cases: dict[str, Callable[[int], float]] = {
             "two passes": self._two_passes,
+            "a look after each pass": self._stopped,
             "uneven runs": self._uneven_runs,
             "common cause": self._common_cause,
             "order of runs": self._order_of_runs,
@@ -257,6 +262,20 @@ class Passes(Extension, name="passes", expected="holds"):
 
     def _two_passes(self, rows: int) -> float:
         """Return the largest expected wealth after one or two passes, over all lists."""
+        return self._largest(rows, self.wealth)
+
+    def _stopped(self, rows: int) -> float:
+        """Return that at a stop after the first pass if its wealth is at least 1, else at the end."""
+
+        def at_the_stop(differences: Floats, shift: float, **options: Any) -> Floats:
+            first = self.wealth(differences[:1], shift, planned=self.planned, **options)[-1]
+            last = self.wealth(differences, shift, planned=self.planned, **options)[-1]
+            return np.asarray(np.where(first >= 1.0, first, last)[None])
+
+        return self._largest(rows, at_the_stop)
+
+    def _largest(self, rows: int, wealth_of: Callable[..., Floats]) -> float:
+        """Return the largest expected wealth over all lists, shifts and levels."""
         outcomes = np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=2 * rows)))
         differences = np.moveaxis(outcomes.reshape(-1, 2, rows), 0, -1)
         means = _lists(rows)
@@ -270,7 +289,7 @@ class Passes(Extension, name="passes", expected="holds"):
             for level in (0.05, 0.9):
                 # A negative factor has no logarithm: the limit of the bet was exceeded.
                 with np.errstate(invalid="ignore"):
-                    wealth = np.nan_to_num(self.wealth(differences, shift, level=level), nan=1e6)
+                    wealth = np.nan_to_num(wealth_of(differences, shift, level=level), nan=1e6)
                 for at in np.flatnonzero(mean_difference <= shift + ROUNDING):
                     probability = np.ones(len(outcomes))
                     for column in range(2 * rows):
@@ -321,6 +340,7 @@ class Passes(Extension, name="passes", expected="holds"):
             "rows of a run as independent": {"run_effects": False},
             "runs sorted by score": {"arrange": _sorted_runs},
             "bet changes within a pass": {"wealth": _changing_bet},
+            "bets of the first pass change with the look": {"planned": None},
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
