@@ -2,6 +2,7 @@
 
 alpha         rows until "the mean is at most 1/2" is refuted, as in Stark (ALPHA: Risk-Limiting
               Audits, 2023)
+small_means   rows for lists whose mean is at most .15, beside ALPHA
 risk          how often a true hypothesis is refuted
 widths        widths of confidence sequences
 certificates  rows until an action is certified within .02 of the best, paired and unpaired
@@ -91,6 +92,54 @@ def rows_needed(table: Floats) -> Floats:
         if process.refuted.all():
             break
     return np.where(process.refuted, process.rows, table.shape[0]).astype(float)
+
+
+# Bound that is refuted, and mean of the list: "the mean is at least .15", where it is .1.
+SMALL_MEANS = {
+    "at_least": ((0.15, 0.1), (0.15, 0.05), (0.1, 0.05), (0.05, 0.02), (0.1, 0.02), (0.05, 0.0)),
+    "at_most": ((0.05, 0.1), (0.1, 0.15), (0.02, 0.05), (0.05, 0.14), (0.01, 0.03)),
+}
+
+
+def small_means(rows: int = 2000, count: int = 200) -> None:
+    """Print mean rows of EProcess and of ALPHA, for lists whose mean is at most .15."""
+    print(f"means up to .15: N = {rows:,}, risk 5 %, {count} shuffles; ALPHA with d = 100")
+    print(f"{'refuted':18}{'mean':>6}{'EProcess':>10}{'ALPHA, halfway':>16}{'told the mean':>15}")
+    for side, pairs in SMALL_MEANS.items():
+        for bound, mean in pairs:
+            lists = shuffles(zero_one(rows, mean), count, 0)
+            hypothesis: dict[str, float] = {side: bound}
+            process = EProcess(**hypothesis, population=rows, actions=count)
+            process.extend(lists)
+            ours = np.where(process.refuted, process.rows, rows).mean()
+            flipped = side == "at_least"
+            values = 1.0 - lists if flipped else lists
+            edge = 1.0 - bound if flipped else bound
+            truth = min(1.0 - mean if flipped else mean, 0.999)
+            theirs = [alpha_rows(values, edge, told) for told in ((edge + truth) / 2, truth)]
+            ratios = [f"{number:.0f} ({ours / number:.2f})" for number in theirs]
+            print(f"{side:10}{bound:8}{mean:6}{ours:10.0f}{ratios[0]:>16}{ratios[1]:>15}")
+
+
+def alpha_rows(values: Floats, bound: float, told: float, weight: float = 100.0) -> float:
+    """Return the mean rows until ALPHA refutes "the mean is at most `bound`".
+
+    values: shape (rows, shuffles). told: the mean that it is told, with the weight of so many rows
+    (Stark 2023, section 2.5.2, c = (told - bound) / 2).
+    """
+    rows, count = values.shape
+    total = np.zeros(count)
+    wealth = np.zeros(count)
+    needed = np.full(count, rows)
+    for n in range(rows):
+        null = np.clip((rows * bound - total) / (rows - n), 1e-12, 1.0 - 1e-9)
+        least = null + (told - bound) / 2 / np.sqrt(weight + n)
+        guess = np.clip((weight * told + total) / (weight + n), least, 1.0 - 1e-9)
+        factor = values[n] * guess / null + (1.0 - values[n]) * (1.0 - guess) / (1.0 - null)
+        wealth += np.log(np.maximum(factor, 1e-300))
+        total += values[n]
+        needed = np.where((wealth >= np.log(20)) & (needed == rows), n + 1, needed)
+    return float(needed.mean())
 
 
 def risk(count: int = 10_000) -> None:
@@ -326,7 +375,16 @@ def speed() -> None:
     print(f"a million rows of two actions: {process_time() - start:.2f} s, {certificate}")
 
 
-PARTS: tuple[Callable[[], None], ...] = (alpha, risk, widths, certificates, order, long, speed)
+PARTS: tuple[Callable[[], None], ...] = (
+    alpha,
+    small_means,
+    risk,
+    widths,
+    certificates,
+    order,
+    long,
+    speed,
+)
 
 if __name__ == "__main__":
     parts = {part.__name__: part for part in PARTS}
