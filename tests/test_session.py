@@ -29,6 +29,12 @@ from tombola.worklists.session_json import _digest
 Check = Callable[[object], str]
 
 
+def test_too_many_actions_are_rejected_at_once(one_sentence: Check) -> None:
+    with pytest.raises(ParameterError, match="at most 10,000,000 actions") as error:
+        Session(UCB1(), 10**30, 9)
+    one_sentence(error.value)
+
+
 def bits(session: Session) -> bytes:
     """Return everything that a session remembers, to the bit."""
     memory, rng = session._live.runner.memory.tobytes(), session._live.runner.rng.tobytes()

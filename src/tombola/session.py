@@ -27,7 +27,7 @@ from tombola.budget.budget import NO_BALANCE, Balance, Budget, BudgetRun, Stop
 from tombola.engine.compiler import expected_rounds
 from tombola.engine.runner import Runner, reject_invalid_action
 from tombola.engine.tickets import Ticket, TicketTable, new_ticket
-from tombola.errors import SessionError
+from tombola.errors import ParameterError, SessionError
 from tombola.feedback import make_feedback_model
 from tombola.feedback.base import NEEDS_PLAN
 from tombola.parallel.process_bound import ProcessBound
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# More actions than fit into memory with their names are a mistake, which would never end.
+_MAX_ACTIONS = 10_000_000
 # Sessions of this process: a forked child must not issue the tickets of its parent again.
 _sessions: WeakSet["Session"] = WeakSet()
 
@@ -109,6 +111,11 @@ class Session(ProcessBound):
         _validate.not_text("Session", "actions", action_names)
         count = len(action_names) if isinstance(action_names, Sequence) else action_names
         n_listed = _validate.integer("Session", "actions", count, least=1)
+        if n_listed > _MAX_ACTIONS:
+            raise ParameterError(
+                f"Session: expected at most {_MAX_ACTIONS:,} actions, got {n_listed:,}; the number "
+                "of actions comes before that of rounds, so write Session(learner, actions, horizon)."
+            )
         self.learner = learner
         self.budget = budget
         self.stop = stop

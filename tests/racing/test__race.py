@@ -18,7 +18,7 @@ import pytest
 
 from race_cases import BITS, LEVELS, THIRDS, all_pools, answer_all
 from tombola import UCB1
-from tombola.errors import FeedbackError, SessionError
+from tombola.errors import FeedbackError, SessionError, TombolaWarning
 from tombola.racing import Event, Race, RaceSettings
 from tombola.racing.rules.best import Best
 from tombola.worklists import SessionFile
@@ -237,8 +237,20 @@ def test_max_call_cost_is_reserved_from_the_start() -> None:
         race.record(call, loss=0.5, cost=0.5)
     assert len(race.calls(20)) == 2, "1.5 is spent, and two more calls may cost 6"
     # A call above its bound raises the reserve.
-    race.record(race.pending[0], loss=0.5, cost=4.0)
+    with pytest.warns(TombolaWarning, match="max_call_cost"):
+        race.record(race.pending[0], loss=0.5, cost=4.0)
     assert race.calls(20) == []
+
+
+def test_cost_above_its_declared_bound_is_counted_with_a_warning() -> None:
+    race = Race(("a", "b"), 30, seed=1, answers="fixed", max_cost=2.0, max_call_cost=0.1)
+    first, second, third = race.calls(3)
+    race.record(first, loss=0.5, cost=0.1)
+    with pytest.warns(TombolaWarning, match=r"at most 0.1 a call .* got 0.5 of"):
+        race.record(second, loss=0.5, cost=0.5)
+    # Once is enough; a second warning would be an error here.
+    race.record(third, loss=0.5, cost=0.6)
+    assert race.cost == pytest.approx(1.2)
 
 
 def test_costs_are_summed_without_rounding_errors() -> None:

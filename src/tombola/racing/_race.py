@@ -15,6 +15,7 @@ known                  an answer on file is never asked; it counts when its row 
 """
 
 import math
+import warnings
 from array import array
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -27,7 +28,7 @@ import numpy as np
 from tombola import _validate
 from tombola._formatting import option_text, plural, short_repr
 from tombola._types import Floats
-from tombola.errors import ConflictError, FeedbackError, ParameterError
+from tombola.errors import ConflictError, FeedbackError, ParameterError, TombolaWarning
 from tombola.order import draw_order
 from tombola.parallel.process_bound import ProcessBound
 from tombola.racing.events import Call, Dropped, Event
@@ -344,8 +345,18 @@ class Race(ProcessBound, Answers):
         with self._locked():
             event = self._check_answer(number, loss, cost, others, failed=failed)
             before = self._answers.get(number)
+            first_above = before is None and self._is_first_above_cap(event.cost)
             if before is None:
                 self._take(event)
+        if first_above:
+            call = self.call(number)
+            warnings.warn(
+                f"race: expected costs of at most {self.settings.max_call_cost:g} a call "
+                f"(max_call_cost), got {event.cost:g} of {call.candidate} on row {call.row}; it "
+                "counts, so that the total may exceed max_cost.",
+                TombolaWarning,
+                stacklevel=2,
+            )
         if before is not None and not is_same_answer(before, event):
             raise conflicting_answer(before, event, self.settings.units)
         return before is None
@@ -940,6 +951,11 @@ class Race(ProcessBound, Answers):
         if not (self._awaited or self.pilot_done):
             self._finish_pilot()
         self._count_rows()
+
+    def _is_first_above_cap(self, cost: float) -> bool:
+        """Return whether a cost exceeds the declared bound, which no earlier one has."""
+        cap = self.settings.max_call_cost
+        return cap is not None and cost > cap * (1.0 + COST_ROUNDING) >= self._largest_cost
 
     def _count_rows(self) -> None:
         while not (self._awaited or self._decided or self.failed_call):
