@@ -172,6 +172,29 @@ def test_two_metrics_of_one_call(folder: Path, run_main: Main) -> None:
     assert "new in format is worse than old by more than 0.1" in text
 
 
+def test_clusters_are_called_whole(folder: Path, run_main: Main) -> None:
+    """A list with conversations of three rows: whole ones decide, and continue after a stop."""
+    lines = [f"q{place},c{place // 3}" for place in range(300)]
+    (folder / "rows.csv").write_text("\n".join(["id,chat", *lines]) + "\n")
+    words = [
+        "rows.csv" if word == "rows.txt" else word for word in gate("down", "--within", "0.05")
+    ]
+    assert run_main(*words, "--clusters", "chat", "--max-calls", "50")[0] == 3
+    code, output, error = run_main("gate", "my.race", "--quiet", "--max-calls", "600", "--json")
+    assert (code, error) == (1, "")
+    result = json.loads(output)
+    assert result["unit"] == "cluster"
+    assert result["comparisons"][0]["rows"] % 3 == 0
+    _, text, _ = run_main("gate", "my.race", "--quiet")
+    assert "if no cluster has more than 3 rows" in text
+    uneven = [*lines[:-1], "q299,c0"]
+    (folder / "rows.csv").write_text("\n".join(["id,chat", *uneven]) + "\n")
+    words = [word.replace("my.race", "b.race") for word in words]
+    code, _, error = run_main(*words, "--clusters", "chat")
+    assert code == 2
+    assert "expected clusters of one size, got 2 to 4 rows; write --cluster-size 4" in error
+
+
 def test_a_range_of_one_metric(folder: Path, run_main: Main) -> None:
     code, _, error = run_main(*two_metrics("same", "--within", "0.1", "--range", "accuracy=0,0.5"))
     assert code == 2
@@ -191,7 +214,15 @@ def test_race_run_is_the_same_code(folder: Path, run_main: Main) -> None:
     [
         (gate("same"), "--better if the new version must be better"),
         (gate("same", "--within", "0.1", "--each"), "--each: expected the column"),
-        (gate("same", "--within", "0.1", "--clusters", "t"), "--clusters: expected finished"),
+        (gate("same", "--within", "0.1", "--clusters", "t"), "--clusters: expected a column"),
+        (
+            gate("same", "--within", "0.1", "--cluster-size", "3"),
+            "--cluster-size: expected the column",
+        ),
+        (
+            gate("same", "--within", "0.1", "--by", "t", "--clusters", "u"),
+            "no groups beside clusters",
+        ),
         (gate("same", "--within", "0.1", "--looks", "1"), "counts every look"),
         (gate("same", "--within", "a=0.1"), "in their order: --metric accuracy,format"),
         (gate("same", "--within", "0.1", "--better"), "either an allowed loss or a better"),

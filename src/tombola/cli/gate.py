@@ -206,8 +206,6 @@ def gate(
     is_live = bool(old or new or file) or (len(versions) == 1 and is_race_file(Path(versions[0])))
     of_finished: dict[str, Any] = {
         "--baseline": baseline,
-        "--clusters": clusters,
-        "--cluster-size": cluster_size,
         "--binary": binary,
         "--run-column": run_column,
         "--run-effects": run_effects,
@@ -241,6 +239,8 @@ def gate(
             quiet,
             by,
             each,
+            clusters,
+            cluster_size,
             metrics,
         )
         result = run_live(
@@ -341,11 +341,6 @@ def _check_live(versions: list[str], of_finished: dict[str, Any]) -> None:
         raise ParameterError(
             f"gate: expected one list of rows for the commands, got {len(versions)} files; give "
             "the list only."
-        )
-    if of_finished["--clusters"]:
-        raise ParameterError(
-            "--clusters: expected finished scores, got a live gate, which draws single rows; run "
-            "all rows of both versions, save their scores, and gate the two tables."
         )
     if wrong := [name for name, value in of_finished.items() if value]:
         raise ParameterError(

@@ -1,6 +1,7 @@
 """Live part of `tombola gate`: run the commands of two versions on a list until it is decided."""
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,8 @@ class LiveOptions(NamedTuple):
     quiet: bool
     by: str
     each: bool
+    clusters: str
+    cluster_size: int | None
     metrics: Sequence[str]
 
     @property
@@ -52,6 +55,8 @@ class LiveOptions(NamedTuple):
             "--seed": self.seed,
             "--metric": self.metrics,
             "--by": self.by,
+            "--clusters": self.clusters,
+            "--cluster-size": self.cluster_size,
             "--each": self.each,
         }
 
@@ -249,9 +254,34 @@ def _started(
         )
     row_list = read_row_list(rows, column or None)
     strata = None
+    if live.cluster_size and not live.clusters:
+        raise ParameterError(
+            "--cluster-size: expected the column of the clusters, got none; add --clusters COLUMN."
+        )
+    if live.clusters and live.by:
+        raise ParameterError(
+            "--clusters: expected no groups beside clusters in a live gate, got --by; leave one out, "
+            "or gate finished scores."
+        )
     if live.by:
         labels = row_list.labels(live.by)
         strata = Strata.of(labels, len(row_list.ids), live.by, decides=live.each)
+    elif live.clusters:
+        labels = row_list.labels(live.clusters, "--clusters")
+        sizes = Counter(labels)
+        largest = max(sizes.values())
+        if live.cluster_size is None and len(set(sizes.values())) > 1:
+            raise ParameterError(
+                f"--clusters: expected clusters of one size, got {min(sizes.values())} to {largest} "
+                f"rows; write --cluster-size {largest}, or the largest size that a cluster may have."
+            )
+        strata = Strata.of(
+            labels,
+            len(row_list.ids),
+            live.clusters,
+            decides=False,
+            cluster_size=live.cluster_size or largest,
+        )
     stored = stored_commands(evaluator)
     return RaceFile.at(live.file, settings, row_list.ids, stored, strata=strata)
 

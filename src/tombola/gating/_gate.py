@@ -413,7 +413,7 @@ def _compare(
         low, high, count = gain_limits(pairs, gains, margin, pass_level, worse_level, settings)
         verdict = "refuted" if high <= -margin else "undecided"
         verdict = "proved" if low >= -margin else verdict
-    variance, mean_gain = _spread(pairs, gains, settings)
+    variance, mean_gain = variance_and_mean(pairs, gains, settings)
     # "The versions are equal" is no use where it is refuted, or could not be what is asked.
     equal = within is not None and low <= 0.0 <= high
     forecast = forecast_rows(
@@ -477,7 +477,7 @@ def _samples(pairs: Pairs, gains: Floats, settings: Settings) -> tuple[Floats, F
     return sums / largest, None if (sizes == 1.0).all() else sizes
 
 
-def _spread(pairs: Pairs, gains: Floats, settings: Settings) -> tuple[float, float]:
+def variance_and_mean(pairs: Pairs, gains: Floats, settings: Settings) -> tuple[float, float]:
     """Return variance and mean of the gain of one row, or of one cluster."""
     if pairs.clusters is not None and settings.reading != "recorded":
         samples, sizes = _samples(pairs, gains, settings)

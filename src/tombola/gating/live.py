@@ -14,6 +14,7 @@ from tombola._formatting import join_names, plural
 from tombola._types import Floats
 from tombola.errors import ParameterError, SessionError
 from tombola.evidence.betting import Betting
+from tombola.gating._gate import Settings, gain_limits, variance_and_mean
 from tombola.gating.pairs import ROUNDING, Pairs, forecast_rows, make_comparison
 from tombola.gating.result import (
     SAME_SCORES,
@@ -25,6 +26,8 @@ from tombola.gating.result import (
 from tombola.racing import Race
 from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.gate import Gate
+from tombola.racing.strata import Strata
+from tombola.statements import largest_cluster_text
 
 # Levels of the two sides of an interval are half of its level, which must be below 1.
 _MAX_LEVEL = 0.999
@@ -77,8 +80,12 @@ def gate_of_race(race: Race) -> GateResult:
         "any",
         settings.level,
         bool(groups),
+        unit="row" if race.clusters is None else "cluster",
         notes=tuple(_notes(race, comparisons)),
         race=race.statement,
+        assumption=""
+        if race.clusters is None
+        else largest_cluster_text(race.clusters.cluster_size),
     )
 
 
@@ -95,8 +102,28 @@ def _compare(race: Race, name: str, metric: int, group: str | None = None) -> Co
     margin = settings.within / settings.units.gap(1.0)
     population = result.rows if race.reading == "recorded" else math.inf
     verdict = _verdict(rule, race.candidates.index(name))
-    bounds = clamped(_both_bounds(gains, population, levels), -margin, verdict)
-    return _comparison(pairs, verdict, group or "", settings.within, bounds, levels)
+    if race.clusters is None:
+        bounds = clamped(_both_bounds(gains, population, levels), -margin, verdict)
+        return _comparison(pairs, verdict, group or "", settings.within, bounds, levels)
+    chosen = _cluster_settings(race.clusters)
+    low, high, count = gain_limits(pairs, gains, margin, *levels, chosen)
+    bounds = clamped((low, high), -margin, verdict)
+    spread = (*variance_and_mean(pairs, gains, chosen), count)
+    return _comparison(pairs, verdict, "", settings.within, bounds, levels, spread)
+
+
+def _cluster_settings(clusters: Strata) -> Settings:
+    """Return the settings of a finished gate with the same clusters, looked at at any time."""
+    return Settings(
+        "beyond",
+        "any",
+        "error",
+        clusters.title,
+        clusters.cluster_size,
+        binary=False,
+        run_effects=False,
+        seed=0,
+    )
 
 
 def _reported(race: Race, name: str, metric: int) -> list[Comparison]:
@@ -137,20 +164,19 @@ def _comparison(
     within: float,
     bounds: tuple[float, float],
     levels: tuple[float, float],
+    spread: tuple[float, float, int] | None = None,
 ) -> Comparison:
     """Return a comparison of a live gate; parameters as of `make_comparison`, bounds in losses.
 
-    levels: of "passed", and of "worse".
+    levels: of "passed", and of "worse". spread: variance and mean of the gain of a cluster, and the
+        number of clusters; None: those of rows.
     """
     gains = pairs.old - pairs.new
     margin = within / pairs.units.gap(1.0)
     low, high = bounds
-    variance = float(gains.var())
-    mean = float(gains.mean())
+    variance, mean, count = spread or (float(gains.var()), float(gains.mean()), len(gains))
     equal = within > 0.0 and low <= 0.0 <= high
-    forecast = forecast_rows(
-        variance, mean, margin, len(gains), levels[0], "any", bounds, equal=equal
-    )
+    forecast = forecast_rows(variance, mean, margin, count, levels[0], "any", bounds, equal=equal)
     return make_comparison(
         pairs,
         verdict,
@@ -160,7 +186,7 @@ def _comparison(
         low,
         high,
         *levels,
-        len(gains),
+        count,
     )
 
 
@@ -203,7 +229,7 @@ def _pairs(race: Race, name: str, metric: int, group: str | None) -> Pairs:
         np.stack([old, new], axis=1)[:, :, None],
         old,
         new,
-        None,
+        None if race.clusters is None else [race.clusters.label(row) for row in rows],
     )
 
 
@@ -259,6 +285,8 @@ def _notes(race: Race, comparisons: Sequence[Comparison]) -> list[str]:
     if race.failures:
         word = race.settings.units.quantity
         notes.append(f"{plural(race.failures, 'call')} failed, each counts as the worst {word}")
+    if race.clusters is not None:
+        notes.append(f"this holds {largest_cluster_text(race.clusters.cluster_size)}")
     if race.pilot_text:
         notes.append(race.pilot_text.removesuffix("."))
     return notes

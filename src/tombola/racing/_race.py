@@ -156,9 +156,17 @@ class Race(ProcessBound, Answers):
         self.settings = settings = settings.with_seed().with_pilot(len(rows), side.n_known)
         self.rows = rows
         self.side = side
-        # Groups that a gate only reports ask no question of their own.
+        # Groups that a gate only reports ask no question of their own, and clusters are no groups.
         self.strata = strata if strata is not None and strata.decides else None
-        self.reported = strata if strata is not None and not strata.decides else None
+        self.clusters = strata if strata is not None and strata.cluster_size else None
+        self.reported = None if strata in (self.strata, self.clusters) else strata
+        if self.clusters is not None and (
+            settings.baseline is None or settings.reading != "beyond" or not side.is_empty
+        ):
+            raise ParameterError(
+                "Race: expected a baseline, reading='beyond', and no answers on file or history with "
+                "clusters, got others; leave clusters out, or write reading='beyond'."
+            )
         # Losses of the next row, by metric; only a gate has further ones.
         self._losses = [np.zeros(len(self.candidates)) for _ in settings.metrics]
         if settings.further and not side.is_empty:
@@ -204,6 +212,7 @@ class Race(ProcessBound, Answers):
                 self.side,
                 reading,
                 metrics=metrics,
+                clusters=self.clusters,
             )
             for number in range(metrics)
         ]
@@ -220,7 +229,7 @@ class Race(ProcessBound, Answers):
             self.calls_on_file = 0
             return
         # A list of numbers takes nine times the memory.
-        order = array("I", draw_order("random", rows, rng).tolist())
+        order = array("I", self._draw_rows(rng))
         self._order = order if passes is None else RowsInPasses(order, passes)
         self.calls_on_file = self.side.n_known
         if self.reading == "expected" and self.calls_on_file:
@@ -229,6 +238,16 @@ class Race(ProcessBound, Answers):
                 f"Race: expected no answers on file with {option}, got some; they are single "
                 "draws, and the rows are asked in order: leave known out."
             )
+
+    def _draw_rows(self, rng: Any) -> list[int]:
+        """Return the rows in random order, or those of one cluster after those of another."""
+        if self.clusters is None:
+            return list(draw_order("random", len(self.rows), rng).tolist())
+        of_row = np.array(self.clusters.of_row)
+        ends = np.cumsum(self.clusters.sizes)[:-1]
+        by_cluster = np.split(np.argsort(of_row, kind="stable"), ends)
+        order = draw_order("random", len(by_cluster), rng)
+        return [int(row) for cluster in order for row in by_cluster[cluster]]
 
     def _is_after_pilot(self, event: Event) -> bool:
         return event.ticket > self.pilot_calls
@@ -739,6 +758,9 @@ class Race(ProcessBound, Answers):
         return None if forecast is None else (forecast.low, forecast.high)
 
     def _forecast(self) -> Forecast | None:
+        if self.clusters is not None:
+            # The forecast knows rows only.
+            return None
         if self.strata is None or self.is_fresh:
             return rows_remaining(self.rule)
         if not self.rows_counted:
@@ -974,6 +996,9 @@ class Race(ProcessBound, Answers):
             if in_whole:
                 self._wealth_rows.append((in_whole, self.rule.state.current_wealth[in_whole]))
             self.rows_counted += is_counted
+            if self.clusters is not None:
+                # Rows count with the last one of their cluster.
+                self.rows_counted = max(parts[0].rule.rows_seen for parts in self._by_metric)
             self._cursor += 1
             self._await_row()
 

@@ -9,7 +9,15 @@ import numpy as np
 from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import MAX_LOSS_SHARE
 from tombola.racing.settings import RaceSettings
-from tombola.statements import NO_SECOND_CALL, UNCHECKED, Counts, Quantity, Reading, Statement
+from tombola.statements import (
+    NO_SECOND_CALL,
+    UNCHECKED,
+    Counts,
+    Quantity,
+    Reading,
+    Statement,
+    largest_cluster_text,
+)
 
 if TYPE_CHECKING:
     from tombola.racing._race import Race
@@ -126,6 +134,8 @@ class Result(Answers):
 def statement_of(race: "Race") -> Statement:
     """Return what a race has established: the answer for the list, by groups, and counts."""
     statement = race.whole.statement if not race.settings.further else _of_metrics(race)
+    if race.clusters is not None:
+        statement = _of_clusters(statement, race.clusters.cluster_size)
     if race.is_unchecked:
         statement = replace(statement, remark=UNCHECKED)
     if race.failed_call is not None:
@@ -137,6 +147,11 @@ def statement_of(race: "Race") -> Statement:
     parts = tuple(replace(result.statement, subject=name) for name, result in race.by_group.items())
     title = "group" if race.strata is None else race.strata.title
     return replace(statement, counts=counts_of(race), parts=parts, parts_title=title)
+
+
+def _of_clusters(statement: Statement, largest: int) -> Statement:
+    """Return a statement beyond this list with what it assumes of the clusters."""
+    return replace(statement, condition=largest_cluster_text(largest))
 
 
 def _of_metrics(race: "Race") -> Statement:

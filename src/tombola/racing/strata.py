@@ -8,7 +8,7 @@ wrong with probability at most `level` (docs/theory/race.md, section 10).
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from tombola.errors import ParameterError
 from tombola.racing.fresh_answers import FreshAnswers
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.base import Elimination
+from tombola.racing.rules.gate import Gate
 from tombola.racing.settings import RaceSettings
 from tombola.racing.side_information import SideInformation
 from tombola.statements import Reading
@@ -29,7 +30,8 @@ class Strata(NamedTuple):
 
     `of_row` has the index in `names` of each row; `title` is the word for a group in texts, such as
     the name of the column of labels. `decides`: whether the question is asked for each group, too;
-    else a live gate only reports its groups.
+    else a live gate only reports its groups. `cluster_size`: if not 0, the groups are clusters of
+    related rows, of at most this many rows: independent of each other, but not their rows.
 
     >>> strata = Strata.of(["law", "code", "law"], 3)
     >>> strata.names, strata.of_row, strata.sizes
@@ -40,10 +42,17 @@ class Strata(NamedTuple):
     of_row: tuple[int, ...]
     title: str = "group"
     decides: bool = True
+    cluster_size: int = 0
 
     @classmethod
     def of(
-        cls, labels: Iterable[Any], rows: int, title: str = "group", *, decides: bool = True
+        cls,
+        labels: Iterable[Any],
+        rows: int,
+        title: str = "group",
+        *,
+        decides: bool = True,
+        cluster_size: int = 0,
     ) -> "Strata":
         """Return the groups of rows from one label per row; ParameterError if malformed."""
         _validate.not_text("Race", "strata", labels)
@@ -60,12 +69,22 @@ class Strata(NamedTuple):
                 f"Race: strata must have at least two groups, got only {next(iter(index))!r}; "
                 "leave strata out."
             )
-        return cls(tuple(index), of_row, title, decides)
+        strata = cls(tuple(index), of_row, title, decides, cluster_size)
+        if cluster_size and max(strata.sizes) > cluster_size:
+            raise ParameterError(
+                f"Race: expected clusters of at most {cluster_size} rows, as declared, got one of "
+                f"{max(strata.sizes)}; declare the largest possible size."
+            )
+        return strata
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of rows of each group, in the order of `names`."""
         return tuple(np.bincount(self.of_row, minlength=len(self.names)).tolist())
+
+    def label(self, row: int) -> str:
+        """Return the name of the group of a row."""
+        return self.names[self.of_row[row]]
 
     def groups(self) -> "Iterator[tuple[Order, NDArray[np.int64]]]":
         """Yield (rows of the group, index of every row of the list in it) per group.
@@ -80,9 +99,11 @@ class Strata(NamedTuple):
             yield members, position
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data, by name; without `decides` if the groups decide."""
+        """Return the fields as JSON data, by name; only `names`, `of_row`, `title` if groups decide."""
         data = {"names": list(self.names), "of_row": list(self.of_row), "title": self.title}
-        return data if self.decides else {**data, "decides": False}
+        if self.decides:
+            return data
+        return {**data, "decides": False, "cluster_size": self.cluster_size}
 
     @classmethod
     def from_json(cls, data: dict[str, Any] | None, rows: int) -> "Strata | None":
@@ -91,7 +112,8 @@ class Strata(NamedTuple):
             return None
         labels = [data["names"][group] for group in data["of_row"]]
         decides = bool(data.get("decides", True))
-        return cls.of(labels, rows, str(data["title"]), decides=decides)
+        size = int(data.get("cluster_size", 0))
+        return cls.of(labels, rows, str(data["title"]), decides=decides, cluster_size=size)
 
 
 class Part:
@@ -111,10 +133,12 @@ class Part:
         side: SideInformation | None,
         *,
         fresh: bool = False,
+        clusters: Strata | None = None,
     ) -> None:
         self.rule = rule
         self.members = members
         self.position = position
+        self._clusters = None if clusters is None else ClusterBets(cast("Gate", rule), clusters)
         self._informed: InformedRule | FreshAnswers | None = None
         if fresh and side is not None:
             self._informed = FreshAnswers(rule, side)
@@ -127,7 +151,9 @@ class Part:
 
         row: its index in the whole list. losses: one per candidate.
         """
-        if self._informed is None:
+        if self._clusters is not None:
+            self._clusters.count(row, losses)
+        elif self._informed is None:
             self.rule.update(losses)
         else:
             self._informed.update(int(self.position[row]), losses)
@@ -144,6 +170,50 @@ class Part:
         return [bool(is_active) and not self.rule.done for is_active in self.rule.state.active > 0]
 
 
+class ClusterBets:
+    """Bets of a gate on clusters: a sample is the sum of the gains of a cluster.
+
+    Rows come cluster by cluster. With the largest size L, the size w L of a cluster, its gain X and
+    the margin m, the rule bets on X / L - m (1 - w), whose mean is above -m if and only if the mean
+    over rows is (docs/theory/gate.md, Live gates). The state counts rows.
+    """
+
+    def __init__(self, rule: Gate, clusters: Strata) -> None:
+        self._rule = rule
+        self._clusters = clusters
+        self._sizes = clusters.sizes
+        self._sums = np.zeros(rule.candidates)
+        self._rows = 0
+
+    def count(self, row: int, losses: Floats) -> None:
+        """Add a row, and bet if it is the last one of its cluster."""
+        self._sums += losses
+        self._rows += 1
+        if self._rows == self._sizes[self._clusters.of_row[row]]:
+            self._bet()
+            self._sums[:] = 0.0
+            self._rows = 0
+
+    def _bet(self) -> None:
+        rule = self._rule
+        state = rule.state
+        largest = self._clusters.cluster_size
+        sample = self._sums / largest
+        # A row that the cluster lacks counts as one with the allowed loss.
+        sample += rule.margin * (1.0 - self._rows / largest)
+        sample[rule.baseline] = self._sums[rule.baseline] / largest
+        active = state.active > 0.0
+        totals = np.where(active, state.total_loss + self._sums, state.total_loss)
+        rows_seen = state.rows_seen[0] + self._rows
+        rule.update(sample)
+        state.total_loss[:] = totals
+        state.rows_seen[0] = rows_seen
+        state.total_advantage[active] = totals[rule.baseline] - totals[active]
+        state.drop_row[active & (state.active == 0.0)] = rows_seen
+        if rows_seen >= rule.rows:
+            state.done[0] = 1.0
+
+
 def share_of_level(level: float, groups: int) -> float:
     """Return the level of each rule: one for the whole list, and one per group."""
     return level / (groups + 1)
@@ -157,11 +227,13 @@ def build_parts(
     reading: Reading | None = None,
     *,
     metrics: int = 1,
+    clusters: Strata | None = None,
 ) -> list[Part]:
     """Return the rules of a race with their rows: whole list first, then groups.
 
     `rows` is the length of the list, and `side` has all its rows. `reading` is that of the
-    settings, unless a pilot has decided. `metrics` is the number of metrics of a gate.
+    settings, unless a pilot has decided. `metrics` is the number of metrics of a gate, and
+    `clusters` has the clusters that it bets on.
     """
     draws_rows = settings.answers != "once" and settings.passes is None
     fresh = (reading or settings.first_reading) == "expected" and draws_rows
@@ -169,7 +241,7 @@ def build_parts(
         settings, level=share_of_level(settings.level, 0 if strata is None else len(strata.names))
     )
     whole = shared.rule(rows, reading, metrics=metrics)
-    parts = [Part(whole, slice(None), np.arange(rows), side, fresh=fresh)]
+    parts = [Part(whole, slice(None), np.arange(rows), side, fresh=fresh, clusters=clusters)]
     for members, position in () if strata is None else strata.groups():
         own = None if side is None else side.of_rows(members)
         # A group gets the rounds of the whole list: calls are limited together.

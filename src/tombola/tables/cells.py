@@ -47,11 +47,11 @@ class RowList(NamedTuple):
     delimiter: str = ","
     notes: tuple[str, ...] = ()
 
-    def labels(self, column: str) -> tuple[str, ...]:
+    def labels(self, column: str, option: str = "--by") -> tuple[str, ...]:
         """Return the cell of each row in a column; a blank cell is "(none)"."""
         if column not in self.columns:
             raise TableError(
-                f"--by: expected a column of the list, got {column!r}; name one of "
+                f"{option}: expected a column of the list, got {column!r}; name one of "
                 f"{join_names(self.columns)}."
             )
         place = self.columns.index(column)
