@@ -21,13 +21,15 @@ from tombola.worklists import Outcome, SessionFile
 
 # Tickets written in one transaction, and different losses of a session.
 BATCH = 20_000
+# Rows that are left in a session file, for benchmarks that go on with it.
+_MORE = 200_000
 
 
 def write_run(tickets: int, pending: int, file: Path) -> None:
     """Write a session file ; pending tickets are equally spaced."""
     began, every = time.process_time(), tickets // pending
     with SessionFile.start(
-        file, (str(i) for i in range(tickets + 10)), ["a", "b", "c"], UCB1(), seed=1
+        file, (str(i) for i in range(tickets + _MORE)), ["a", "b", "c"], UCB1(), seed=1
     ) as run:
         for first in range(0, tickets, BATCH):
             with run.writing():
@@ -83,6 +85,35 @@ def measure_run(tickets: int, pending: int, folder: Path) -> None:
             )
             seconds, memory = map(float, done.stdout.split())
             print(f"{words}: {seconds:.2f} s, {memory:.0f} MB", flush=True)
+    subprocess.run([sys.executable, "-c", WAITS, file], check=True)
+
+
+# What the next caller waits for, one after the other, in a session that is open: a correction of
+# the first ticket (the first one also loads the compiler, as a server does when it starts), and a
+# batch with one conflict.
+WAITS = """
+import sys, time
+from contextlib import suppress
+from tombola.errors import ConflictError
+from tombola.worklists import Outcome, SessionFile
+with SessionFile.open(sys.argv[1]) as run:
+    run.prepare()
+    run.issued
+    new = run.next(2)[0].ticket
+    tries = {
+        "correct ticket 2 in the first use": lambda: run.amend(2, loss=0.25),
+        "correct ticket 2": lambda: run.amend(2, loss=0.75),
+        "correct the last ticket but 9": lambda: run.amend(new - 9, loss=0.25),
+        "reject a batch": lambda: run.record_all([Outcome(new, 0.5), Outcome(3, 0.123)]),
+        "next": lambda: run.next(1),
+    }
+    for words, call in tries.items():
+        began, cpu = time.perf_counter(), time.process_time()
+        with suppress(ConflictError):
+            call()
+        wall, cpu = time.perf_counter() - began, time.process_time() - cpu
+        print(f"{words}: {wall:.3f} s, {cpu:.3f} s of processor", flush=True)
+"""
 
 
 def measure_session(rounds: int, folder: Path) -> None:

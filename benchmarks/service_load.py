@@ -5,7 +5,8 @@
 For a file on the disk and one in memory: clients, each with one connection, take a ticket and
 record its outcome in turn. In the same run: the same requests to a hello-world of Starlette and
 uvicorn, and commits a second of SQLite with a write-ahead log in the same folder. Prints a line of
-JSON for each, with tickets lost and doubled. `--export 3` adds loops that export the whole table.
+JSON for each, with tickets lost and doubled. `--export 3` adds loops that export the whole table;
+`--file 1000000.run` takes a session that `benchmarks/reopening.py` has written.
 """
 
 import argparse
@@ -72,21 +73,24 @@ class Connection:
 
 
 async def work(
-    port: int, name: int, until: float, seconds: list[float], received: list[int]
+    port: int, place: str, name: int, until: float, seconds: list[float], received: list[int]
 ) -> None:
-    """Take a ticket and record its outcome, until the time is over."""
+    """Take a ticket and record its outcome, until the time is over.
+
+    place: path of the list on the server.
+    """
     connection = Connection(*await asyncio.open_connection("127.0.0.1", port))
     number = 0
     while time.perf_counter() < until:
         number += 1
         started = time.perf_counter()
         key = f"{name}-{number}-{started}"
-        reply = await connection.post("/v1/lists/load/next", {"count": 1}, key)
+        reply = await connection.post(f"{place}/next", {"count": 1}, key)
         between = time.perf_counter()
         tickets = [ticket["ticket"] for ticket in reply.get("tickets", ())]
         received += tickets
         outcomes = [{"ticket": ticket, "loss": ticket % 97 / 97} for ticket in tickets]
-        await connection.post("/v1/lists/load/record", {"outcomes": outcomes})
+        await connection.post(f"{place}/record", {"outcomes": outcomes})
         seconds += [between - started, time.perf_counter() - between]
     connection.writer.close()
 
@@ -94,8 +98,9 @@ async def work(
 class Rates:
     """Latencies of a server, measured in slices: other work on the machine slows both servers."""
 
-    def __init__(self, port: int, process: int, clients: int) -> None:
+    def __init__(self, port: int, process: int, clients: int, name: str = "load") -> None:
         self.port, self.process, self.clients = port, process, clients
+        self.place = f"/v1/lists/{name}"
         self.cpu = 0.0
         self.latencies: list[float] = []
         self.received: list[int] = []
@@ -106,7 +111,8 @@ class Rates:
         started, cpu = time.perf_counter(), cpu_seconds(self.process)
         until = started + duration
         slots = range(self.clients)
-        await asyncio.gather(*(work(self.port, n, until, latencies, self.received) for n in slots))
+        workers = (work(self.port, self.place, n, until, latencies, self.received) for n in slots)
+        await asyncio.gather(*workers)
         if latencies is self.latencies:
             self.seconds += time.perf_counter() - started
             self.cpu += cpu_seconds(self.process) - cpu
@@ -166,9 +172,9 @@ def commits_per_second(folder: Path, duration: float) -> float:
 
 
 @contextmanager
-def export_loops(url: str, count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+def export_loops(url: str, name: str, count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Run loops that export the whole table, until the block ends."""
-    code = f"import httpx\nwhile True: httpx.get('{url}/v1/lists/load/export.csv', timeout=600)"
+    code = f"import httpx\nwhile True: httpx.get('{url}/v1/lists/{name}/export.csv', timeout=600)"
     loops = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(count)]
     # The first exports are under way.
     time.sleep(3.0 if count else 0.0)
@@ -193,7 +199,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 64])
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--disk", default=None, help="folder on a disk")
-    parser.add_argument("--file", type=Path, default=None, help="a session to go on with, load.run")
+    parser.add_argument("--file", type=Path, default=None, help="a session to go on with")
     parser.add_argument("--export", type=int, default=0)
     given = parser.parse_args()
     places: dict[str, Any] = {"memory": "/dev/shm", "disk": given.disk}
@@ -213,10 +219,10 @@ def main() -> None:
                 with Server(path) as server, hello_world() as (port, process):
                     assert server.process is not None
                     rates = (
-                        Rates(server.port, server.process.pid, clients),
+                        Rates(server.port, server.process.pid, clients, path.stem),
                         Rates(port, process, clients),
                     )
-                    with export_loops(server.url, given.export):
+                    with export_loops(server.url, path.stem, given.export):
                         asyncio.run(alternate(list(rates), given.seconds))
                     status = Path(f"/proc/{server.process.pid}/status").read_text()
                     memory = int(status.partition("VmHWM:")[2].split()[0]) // 1024
