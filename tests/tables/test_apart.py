@@ -105,3 +105,33 @@ def test_smooth_numbers_are_asked_about(tmp_path: Path) -> None:
     with pytest.raises(QuestionError, match="near to the one before") as asked:
         read_table(path, kind="scores")
     assert asked.value.columns == ("fep",)
+
+
+@pytest.mark.parametrize(
+    ("names", "doubtful"),
+    [
+        ("farmaco_x farmaco_y placebo cronico", ["cronico"]),
+        ("drug1 drug2 zalto febis", ["zalto", "febis"]),
+        ("clip siglip blip nsf", ["nsf"]),
+        ("kaldi espnet wug accent_uk", ["accent_uk"]),
+    ],
+)
+def test_outsiders_are_asked_about(names: str, doubtful: list[str], tmp_path: Path) -> None:
+    numbers = np.random.default_rng(5).random((14, len(names.split()))).round(2)
+    path = tmp_path / "t.csv"
+    path.write_text(_csv(names, numbers))
+    with pytest.raises(QuestionError) as asked:
+        read_table(path, kind="scores")
+    assert {*doubtful} <= {*asked.value.columns}
+
+
+def test_candidates_that_nothing_confirms_are_noted(tmp_path: Path) -> None:
+    """Unknown names without correlation are read with a note; stated ones, or known names, without."""
+    path = tmp_path / "t.csv"
+    path.write_text(_csv("wug dax fep", np.random.default_rng(6).random((30, 3)).round(2)))
+    noted = read_table(path, kind="scores")
+    assert any("state them: actions" in note for note in noted.notes)
+    stated = read_table(path, kind="scores", actions=["wug", "dax", "fep"])
+    assert not any("state them" in note for note in stated.notes)
+    path.write_text(_csv("wug dax fep", _shares(np.random.default_rng(6), 30, 3)))
+    assert not any("state them" in note for note in read_table(path, kind="scores").notes)

@@ -596,6 +596,7 @@ def _find_columns(
     ignored = roles.ignored | dict.fromkeys(costs, "the cost of a candidate")
     if ignored:
         notes.append(f"ignored columns: {reasons_text(ignored)}")
+    notes += roles.questions
     parsed = ParsedTable(
         source.source,
         options.kind or stated_direction(names)[0],

@@ -55,7 +55,7 @@ from tombola.tables.names import (
 from tombola.tables.options import ReadOptions
 from tombola.tables.question import Question
 from tombola.tables.runs import find_runs
-from tombola.tables.signs import suspects
+from tombola.tables.signs import are_certain, suspects
 from tombola.tables.vocabulary import doubt, is_known_candidate
 
 # The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves
@@ -158,6 +158,12 @@ def detect(table: Columns, options: ReadOptions) -> Roles | Question:
                 for resource, columns in paired.items()
             }
         questions = [*summary_columns(candidates)[1].values()]
+        if not are_certain(candidates):
+            option = option_text("actions", [column.name for column in candidates])
+            questions.append(
+                "nothing speaks against these candidates, and nothing but the table says that all "
+                f"are; if so, state them: {option}"
+            )
     cost_columns = columns_of(table, costs)
     for name in cost_columns:
         ignored.pop(name, None)

@@ -54,12 +54,16 @@ _MAX_COLUMNS = 100
 _MIN_STYLED = {"": 3, "a capital letter": 2}
 # Letters of a word that ends in ed, beyond which it is a participle.
 _MIN_PARTICIPLE = 5
+# The number at the end of a word, or the letter after one of another script.
+_COUNTER = re.compile(r"\d+$|(?<=[^\x00-\x7f])[a-z]$")
+# Letters of an end that names have in common.
+_MIN_END = 3
 # Share of the rows in which two columns may be in order, if it tells that a third one exceeds them.
 _MAX_ORDERED = 0.8
 # A rounding error larger than this share of the largest number would make different ones equal.
 _MAX_ROUNDING = 0.05
 # Rows that are compared.
-_MAX_COMPARED = 5_000
+_MAX_COMPARED = 2_000
 # Longest period of numbers such as folds.
 _MAX_PERIOD = 10
 
@@ -147,14 +151,20 @@ def _family(names: Sequence[str]) -> list[str]:
 
     As rater1, rater2 and rater3 beside consensus: what such a word says is no sign.
     """
+    largest = _numbered(names)
+    return largest if 2 * len(largest) > len(names) else []
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Return the names that are one word and a number or letter, such as drug_a and drug_b."""
     families: dict[str, list[str]] = {}
     for name in names:
-        words = [re.sub(r"\d+$", "", word) for word in tokens(name)]
+        words = [_COUNTER.sub("", word) for word in tokens(name)]
         stem = " ".join(word for word in words if len(word) > 1)
         if stem and " ".join(tokens(name)) != stem:
             families.setdefault(stem, []).append(name)
     largest = max(families.values(), key=len, default=[])
-    return largest if len(largest) > 1 and 2 * len(largest) > len(names) else []
+    return largest if len(largest) > 1 else []
 
 
 def _is_variant(name: str, roles: Mapping[str, str]) -> bool:
@@ -223,9 +233,32 @@ def _other_style(names: Sequence[str]) -> dict[str, str]:
         )
         if missing:
             return {name: f"its name is unlike the others, which have {missing[0]}"}
+        others = [*names[:at], *names[at + 1 :]]
+        if len(others) > 2 and (end := _common_end(others)) and not name.endswith(end):
+            return {name: f"its name is unlike the others, which end with {end!r}"}
+        is_compound = "_" in name.strip("_") and not any("_" in other for other in others)
+        if len(others) > 2 and is_compound and not _is_variant_of(name, others):
+            return {name: "its name has an underscore, unlike the others"}
         if len(rest) > 1 and _is_numbered_word(name) and not any("a digit" in s for s in rest):
             return {name: "its name has a number, unlike the others"}
     return {}
+
+
+def _common_end(names: Sequence[str]) -> str:
+    """Return the end that all names have in common, of three letters or more; "" without one."""
+    letters: list[str] = []
+    for same in zip(*(reversed(name) for name in names), strict=False):
+        if len(set(same)) > 1:
+            break
+        letters.insert(0, same[0])
+    end = "".join(letters)
+    return end if len(end) >= _MIN_END and end.isalpha() else ""
+
+
+def _is_variant_of(name: str, others: Sequence[str]) -> bool:
+    """Return whether a name without candidate words has the name of another one, or begins with no."""
+    words = tokens(name)
+    return words[0] in ("no", "without") or any(other.lower() in words for other in others)
 
 
 def _is_numbered_word(name: str) -> bool:
@@ -417,25 +450,60 @@ def _correlations(values: Floats, at: int) -> tuple[float | None, float, float]:
 def _lone_name(columns: Sequence[Column]) -> dict[str, str]:
     """Return the only column that is not called like a candidate, unless its numbers fit in.
 
-    They fit in if rows that are hard for the others are hard for it as well.
+    They fit in if rows that are hard for the others are hard for it as well. Beside names with
+    numbers, such as model1 and model2, two columns may be called otherwise.
     """
-    unknown = [at for at, column in enumerate(columns) if not is_known_candidate(column.name)]
-    styles = [name_style(column.name) for column in columns]
-    if len(unknown) != 1 or len(columns) < 3:
+    names = [column.name for column in columns]
+    numbered = _numbered(names)
+    unknown = [
+        at for at, name in enumerate(names) if not is_known_candidate(name) and name not in numbered
+    ]
+    if any(sign.startswith("the ") for sign in frozenset.intersection(*map(name_style, names))):
         return {}
-    if any(sign.startswith("the ") for sign in frozenset.intersection(*styles)):
+    most = 2 if len(numbered) > 1 else 1
+    if len(names) < 3 or len(unknown) > min(most, len(names) - 2):
         return {}
     values = _complete_rows(columns)
-    name = columns[unknown[0]].name
-    own, others, error = _correlations(values, unknown[0])
+    found: dict[str, str] = {}
+    for at in unknown:
+        if not _fits(values, at, names[at]):
+            found[names[at]] = "its name is none of a candidate that is known, unlike the others"
+    return found
+
+
+def are_certain(columns: Sequence[Column]) -> bool:
+    """Return whether names or numbers say that all columns are candidates, not only nothing against it.
+
+    Each has a name that candidates have, or a number behind a common word, or numbers that go with
+    those of the others. Of two columns both must be.
+    """
+    names = [column.name for column in columns]
+    numbered = _numbered(names)
+    unknown = [
+        at for at, name in enumerate(names) if not is_known_candidate(name) and name not in numbered
+    ]
+    shared = frozenset.intersection(*map(name_style, names))
+    if len(names) < 3 or not unknown or any(sign.startswith("the ") for sign in shared):
+        return True
+    if len(names) > _MAX_COLUMNS:
+        return False
+    values = _complete_rows(columns)
+    for at in unknown:
+        own, _, error = _correlations(values, at)
+        if own is None or own < max(_MIN_FIT * error, _MIN_CORRELATION):
+            return False
+    return True
+
+
+def _fits(values: Floats, at: int, name: str) -> bool:
+    """Return whether the numbers of a column with an unknown name fit in with those of the others."""
+    own, others, error = _correlations(values, at)
     fits = own is not None and own > max(_MIN_FIT * error, _MIN_CORRELATION)
     # Where rows are not hard for all, only a name that is no word fits in.
     says_nothing = own is None or others < _MIN_FIT * error
-    if (fits and not (len(columns) > 3 and not is_name_like(name))) or (
-        says_nothing and is_code(name)
-    ):
-        return {}
-    return {name: "its name is none of a candidate that is known, unlike the others"}
+    if says_nothing and is_code(name):
+        return True
+    return fits and (values.shape[1] <= 3 or is_name_like(name))
 
 
 def _complete_rows(columns: Sequence[Column]) -> Floats:
