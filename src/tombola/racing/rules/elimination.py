@@ -126,10 +126,12 @@ def _smallest_bound(state: Any) -> int:
     return smallest
 
 
+@no_inline
 def best_two(state: Any) -> tuple[int, int]:
     """Return the two active candidates of least total loss, best first; a kernel.
 
-    -1 stands for a missing one.
+    -1 stands for a missing one. Inlined, it would be typed as the literal -1 at first, and Numba
+    would compile every function that it is passed to twice.
     """
     first, second = -1, -1
     for a in range(state.total_loss.size):
