@@ -186,6 +186,18 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "if state.rows_seen[0] > state.population:\n            _drop_by_totals",
         "test_top_after_the_last_row_is_by_totals",
     ),
+    "worse of several metrics has the whole level": (
+        "racing/rules/gate.py",
+        "worse_threshold=(k - 1) / self.worse_level",
+        "worse_threshold=threshold",
+        "test_a_false_worse_has_its_share_of_the_level",
+    ),
+    "bets on clusters ignore their sizes": (
+        "racing/strata.py",
+        "rule.margin * (1.0 - self._rows / largest)",
+        "rule.margin * 0.0",
+        "test_clusters_of_different_sizes_keep_the_level",
+    ),
     "gate refuted is worse": (
         "racing/rules/gate.py",
         '"better" if holds else "not better"',
@@ -254,8 +266,8 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
     ),
     "clusters counted as rows": (
         "ranking/_rank.py",
-        "rows=int(used.sum()), clusters=one.rows",
-        "rows=one.rows, clusters=one.rows",
+        "rows=int(used.sum()), clusters=reading.rows",
+        "rows=reading.rows, clusters=reading.rows",
         "test_json_counts_rows_and_clusters_apart",
     ),
     "open ranks called proved": (
