@@ -1,6 +1,7 @@
 """SessionFile: tickets, outcomes, amendments and cancellations in a file shared by processes."""
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -387,6 +388,26 @@ def test_page_escapes_names(tmp_path: Path) -> None:
     assert "b &amp; c" in page
     assert "10 tickets have no outcome yet" in page
     assert "amended" in page
+
+
+def test_page_ends_its_answer_with_the_next_command(tmp_path: Path) -> None:
+    """New rows first, then the pending ones; after the last outcome there is none."""
+    from tombola.worklists.session_page import session_page
+
+    commands = []
+    with SessionFile.start(
+        tmp_path / "my.run", [str(n) for n in range(4)], ["a", "b"], UCB1(), seed=1
+    ) as run:
+        for count in (3, 1):
+            run.next(count)
+            commands.append(re.findall("(?<=<code>)tombola session next[^<]*", session_page(run)))
+        run.record_all(Outcome(round_, 0.0) for round_ in range(1, 5))
+        commands.append(re.findall("tombola session next", session_page(run)))
+    assert commands == [
+        ["tombola session next my.run --count 1 --out next.csv"],
+        ["tombola session next my.run --again --out pending.csv"],
+        [],
+    ]
 
 
 @pytest.mark.usefixtures("plainly")

@@ -1,5 +1,6 @@
 """HTML page of a session file: progress, estimates of the actions, and charts."""
 
+import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +14,7 @@ from tombola.report.components import Answer, DotList, DotRow
 from tombola.report.figures import draw_chart
 from tombola.report.page import draw_for_page, render
 from tombola.units import UNIT_LOSSES, Units
+from tombola.worklists.session_text import next_command
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +43,7 @@ def session_page(file: "SessionFile") -> str:
         title=f"Session: {file.path.name}",
         lead=f"{plural(now.rows, 'row')} in random order, one action per row; {now.learner}, "
         f"seed {now.seed}.",
-        answer=_answer(now),
+        answer=_answer(now, next_command(now, shlex.quote(file.path.name))),
         quantity=units.quantity,
         plan=now.mix_text or now.router,
         cards=_cards(now, units),
@@ -55,8 +57,8 @@ def session_page(file: "SessionFile") -> str:
     )
 
 
-def _answer(now: "Status") -> Answer:
-    """Return what is proved about the best action, and the progress."""
+def _answer(now: "Status", command: str) -> Answer:
+    """Return what is proved about the best action, the progress, and the next command."""
     facts = (
         ("rows with an outcome", f"{now.answered:,} of {now.rows:,}"),
         ("waiting for an outcome", f"{len(now.pending):,}"),
@@ -65,7 +67,7 @@ def _answer(now: "Status") -> Answer:
             format_number(now.mean) if now.answered else "–",
         ),
     )
-    return Answer.from_statement(now.statement, facts)
+    return Answer.from_statement(now.statement, facts, command)
 
 
 def _cards(now: "Status", units: Units) -> list[tuple[str, str]]:

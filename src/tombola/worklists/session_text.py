@@ -96,19 +96,30 @@ def _pending(now: "Status", file: str, at: str) -> list[str]:
     return [
         f"Pending: {count} for an outcome, the oldest is ticket {first.ticket} ({first.action} on "
         f"{first.id}{since_text(first.since)}). Write them to a table again:",
-        f"  tombola session next {file} --again --out pending.csv{at}",
+        f"  {_again_command(file)}{at}",
         "If the action failed, record the worst outcome. Cancel a ticket only if its action was "
         "never tried:",
         f"  tombola session cancel {file} {first.ticket}{at}",
     ]
 
 
+def _again_command(file: str) -> str:
+    return f"tombola session next {file} --again --out pending.csv"
+
+
+def next_command(now: "Status", file: str) -> str:
+    """Return the command that goes on with a session; "" after the last outcome."""
+    if now.played < now.rows:
+        count = suggested_count(now.rows - now.played)
+        return f"tombola session next {file} --count {count} --out next.csv"
+    return _again_command(file) if now.pending else ""
+
+
 def _next_step(now: "Status", file: str, at: str) -> list[str]:
     if now.played < now.rows:
         return [
             "Next: take more rows:",
-            f"  tombola session next {file} --count {suggested_count(now.rows - now.played)} "
-            f"--out next.csv{at}",
+            f"  {next_command(now, file)}{at}",
         ]
     if now.pending:
         return ["Next: record the pending outcomes."]
