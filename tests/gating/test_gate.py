@@ -1,5 +1,6 @@
 """`gate`: verdicts, shared levels, rows, groups, clusters and runs, through the public function."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -350,3 +351,12 @@ def test_the_other_verdicts_are_named_or_counted() -> None:
     )
     assert "; of the other 10 " in result.claim_line()
     assert result.claim_line().count("undecided") <= 1
+
+
+def test_columns_of_losses_are_called_losses(tmp_path: Path) -> None:
+    """It printed "score: lower is better"."""
+    path = tmp_path / "t.csv"
+    path.write_text("id,old,new\n" + "".join(f"q{row},{row % 2},0\n" for row in range(60)))
+    result = tombola.gate(path, baseline="old", within=0.1, kind="losses")
+    assert "; loss: lower is better" in str(result)
+    assert "score" not in str(result)

@@ -339,6 +339,9 @@ def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False
     if wide and versions is None:
         values = _version_columns(table, values, options)
     texts = _texts(ids, table.rows)
+    # Columns of versions do not name what they measure.
+    is_loss = roles.logs.kind == "losses" and not roles.metrics
+    split_metric = "loss" if is_loss else "score"
     by_name: dict[str, Version] = {}
     seen: set[tuple[str, str, str]] = set()
     for place, row in enumerate(texts):
@@ -357,7 +360,7 @@ def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False
                 column.name if split else owner,
                 Version(column.name if split else owner, by_place=ids is None),
             )
-            metric = "score" if split else column.name
+            metric = split_metric if split else column.name
             version.add(metric, row, float(column.numbers[place]))
             version.kinds[metric] = direction_of([column.name])[0]
             for label, own in labels.items():
