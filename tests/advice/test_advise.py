@@ -58,6 +58,16 @@ CASES: dict[str, tuple[dict[str, Any], float | None, tuple[Any, ...]]] = {
         21.0,
         ("UCB1", ("FrugalUCB",), "", False),
     ),
+    "EpsilonGreedy leads by less than runs may cost that 40 orders do not show": (
+        {"EpsilonGreedy": 20 + NOISE, "FrugalUCB": 26 + NOISE, "UCB1": 90 + NOISE},
+        120.0,
+        ("FrugalUCB", (), "UCB1", False),
+    ),
+    "EpsilonGreedy leads by more": (
+        {"EpsilonGreedy": 20 + NOISE, "FrugalUCB": 29 + NOISE, "UCB1": 90 + NOISE},
+        120.0,
+        ("EpsilonGreedy", (), "FrugalUCB", False),
+    ),
     "one repetition ties all": (
         {"KLUCB": [20.0], "UCB1": [90.0]},
         1.0,
