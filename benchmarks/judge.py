@@ -1,12 +1,13 @@
 """Labels that an audit needs with a judge, without one, and by prediction-powered inference.
 
     python benchmarks/judge.py [FOLDER] [--orders 1000]
+    python benchmarks/judge.py --limits
 
 FOLDER has pools with columns that serve as judge and label; without it only generated lists. PPI is
 measured where `ppi_py` can be imported. A planned look needs the least number of labels at which
 80 % of the orders are decided; at any number of looks the table has the mean, and the number by
 which 80 % are decided. Errors: the same with the threshold at the mean of the list, where a proof
-is wrong.
+is wrong. `--limits` prints the labels that any valid planned look needs on the generated lists.
 """
 
 import argparse
@@ -122,12 +123,67 @@ def labels_for_power(is_proved: Callable[[Any], bool], orders: Any) -> int:
     return int(grid[low])
 
 
+def least_labels(share: float, right: float, threshold: float) -> int:
+    """Return the labels at which the best test of size 5 % has a power of 80 %.
+
+    The test of Neyman and Pearson, of labels like the list against labels at the threshold that are
+    hardest to tell apart; rows are drawn independently. No valid test needs fewer.
+    """
+    ones = share * right + (1 - share) * (1 - right)
+    # Share of wrong labels where the judge says 1, and where it says 0.
+    false_one = (1 - share) * (1 - right) / ones
+    false_zero = share * (1 - right) / (1 - ones)
+    at_ones = np.linspace(1e-4, 0.9, 20_001)
+    at_zeros = (threshold - ones * (1 - at_ones)) / (1 - ones)
+    is_possible = (at_zeros > 0) & (at_zeros < 1)
+    at_ones, at_zeros = at_ones[is_possible], at_zeros[is_possible]
+
+    def divergence(p: float, q: Any) -> Any:
+        return p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
+
+    apart = ones * divergence(false_one, at_ones) + (1 - ones) * divergence(false_zero, at_zeros)
+    hardest = int(np.argmin(apart))
+    weights = np.array([ones, ones, 1 - ones, 1 - ones])
+
+    def law(wrong_one: float, wrong_zero: float) -> Any:
+        return weights * np.array([wrong_one, 1 - wrong_one, wrong_zero, 1 - wrong_zero])
+
+    truth = law(false_one, false_zero)
+    null = law(at_ones[hardest], at_zeros[hardest])
+    rng = np.random.default_rng(0)
+
+    def power(count: int, samples: int = 60_000) -> float:
+        scores = [rng.multinomial(count, p, samples) @ np.log(truth / null) for p in (null, truth)]
+        edge = np.quantile(scores[0], 1 - LEVEL, method="higher")
+        above = [np.mean(score > edge + 1e-9) for score in scores]
+        equal = [np.mean(np.abs(score - edge) <= 1e-9) for score in scores]
+        return float(above[1] + (LEVEL - above[0]) / equal[0] * equal[1])
+
+    low, high = 5, 400
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power(middle) >= POWER else (middle + 1, high)
+    return low
+
+
+def print_limits() -> None:
+    """Print the least labels of a planned look on the generated lists."""
+    for share, threshold in ((0.6, 0.5), (0.9, 0.83)):
+        for right in (0.8, 0.9, 0.95):
+            least = least_labels(share, right, threshold)
+            print(f"share {share}, right {right:.0%}, threshold {threshold}: at least {least}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--orders", type=int, default=1000)
     parser.add_argument("--only", default="")
+    parser.add_argument("--limits", action="store_true")
     options = parser.parse_args()
+    if options.limits:
+        print_limits()
+        return
     lists = [*generated_lists(), *(pool_lists(options.folder) if options.folder else [])]
     print(
         "list; agree; any time: with judge mean/80 %, alone mean/80 %; one look: judge, alone, PPI;"
