@@ -99,6 +99,24 @@ def test_page_fits_phone(browser: Any, tmp_path: Path, count: int) -> None:
         assert beyond <= 0
 
 
+@needs_browser
+@pytest.mark.parametrize("width", [400, 1280])
+def test_all_bars_have_the_scale_of_the_axis(browser: Any, tmp_path: Path, width: int) -> None:
+    """Each row had a grid of its own: a longer number made its bar shorter."""
+    known = np.array([[8.25, 1.0]] * 20 + [[math.nan, 1.0]] * 20)
+    race = Race(["good", "bad"], 40, known=known, seed=1, kind="scores", range=(0, 10))
+    place = tmp_path / "race.html"
+    place.write_text(RaceReport.from_race(race).to_html(), encoding="utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(place.as_uri())
+    boxes = page.evaluate(
+        """[...document.querySelectorAll(".rows .track, .rows .ticks")]
+          .map((one) => one.getBoundingClientRect()).map((box) => `${box.left} ${box.width}`)"""
+    )
+    assert len(boxes) == 3
+    assert len({*boxes}) == 1
+
+
 @pytest.mark.parametrize("count", [2, 3, 40])
 def test_page_escapes_names(count: int) -> None:
     names = [f"<script>alert({number})</script>" for number in range(count)]
