@@ -37,7 +37,7 @@ _MAX_CONNECTIONS = 600
 _HEADER_SECONDS = 20.0
 _BODY_SECONDS = 60.0
 # Longest time for which a thread that computes, such as an export, holds up the others.
-_SWITCH_SECONDS = 0.001
+_SWITCH_SECONDS = 0.0002
 # Connections that wait to be accepted; the default of uvicorn.
 _BACKLOG = 2048
 
