@@ -309,6 +309,8 @@ def test_gate_says_what_it_assumes(options: dict[str, Any], words: str) -> None:
     result = tombola.gate(table, table, within=0.2, **options)
     assert result.statement.condition == ", ".join(filter(None, [words, "for one look"]))
     assert ("this holds if" in str(result)) is bool(words)
+    clusters = "60 rows in 20 clusters" if "clusters" in options else "60 rows"
+    assert str(result.statement).endswith(f"; {clusters}")
     assert words in str(result)
 
 

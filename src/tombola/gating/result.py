@@ -310,7 +310,11 @@ class GateResult:
             quantity=Quantity(
                 "score" if self.several else first.metric, higher_is_better=first.units.scores
             ),
-            counts=Counts(rows=first.rows, counted=first.rows),
+            counts=Counts(
+                rows=first.rows,
+                counted=first.rows,
+                clusters=first.units_read if self.unit == "cluster" else None,
+            ),
             condition="" if exact else ", ".join(filter(None, [self.assumption, self.looks_text])),
         )
 
