@@ -12,6 +12,7 @@ from race_cases import NAMES, ROWS, finish_files, loss_of, start_file
 from tombola.errors import FeedbackError, ParameterError, SessionError, TombolaError
 from tombola.racing import Event, Race, RaceSettings, race
 from tombola.racing.report import RaceReport
+from tombola.racing.settings import RULES
 from tombola.worklists import Outcome
 from tombola.worklists.event_log import EventLog
 from tombola.worklists.race_file import RaceFile
@@ -160,7 +161,7 @@ def test_impossible_event_is_rejected(
     event: Any, tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     """The digest is right, but no race could have written the event."""
-    about = {"kind": "race", "race": RaceSettings(NAMES, seed=3).to_json()}
+    about = {"kind": "race", "rules": RULES, "race": RaceSettings(NAMES, seed=3).to_json()}
     kept = EventLog.create(tmp_path / "my.race", "forger", about, ROWS)
     with kept.writing():
         kept.append("call", 1, None)
@@ -178,9 +179,28 @@ def test_impossible_event_is_rejected(
 def test_malformed_settings_are_rejected(
     race: Any, tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
-    EventLog.create(tmp_path / "my.race", "forger", {"kind": "race", "race": race}, ROWS).close()
+    about = {"kind": "race", "rules": RULES, "race": race}
+    EventLog.create(tmp_path / "my.race", "forger", about, ROWS).close()
     with pytest.raises(SessionError) as caught:
         RaceFile.open(tmp_path / "my.race")
+    one_sentence(caught.value)
+
+
+@pytest.mark.parametrize(
+    "rules", [{}, {"rules": 1}, {"rules": RULES + 1}, {"rules": None}], ids=str
+)
+def test_race_of_other_rules_is_not_continued(
+    rules: Any, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    """Other rules could open a question that was answered, and have a level of their own."""
+    about = {"kind": "race", "race": RaceSettings(NAMES, seed=3).with_pilot(3).to_json()}
+    path = tmp_path / "my.race"
+    EventLog.create(path, "Race", {**about, "rules": RULES}, ROWS).close()
+    RaceFile.open(path).close()
+    path.unlink()
+    EventLog.create(path, "Race", {**about, **rules}, ROWS).close()
+    with pytest.raises(SessionError, match="use the version that wrote it") as caught:
+        RaceFile.open(path)
     one_sentence(caught.value)
 
 

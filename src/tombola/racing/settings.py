@@ -23,6 +23,9 @@ from tombola.racing.rules.within import Within
 from tombola.statements import READINGS, Reading
 from tombola.units import Kind, Units
 
+# Number of the rules by which races decide. It is raised with every change after which the same
+# answers could lead to another verdict: a race in a file ends by the rules that it was started with.
+RULES = 2
 # Bits of a seed that is drawn at random. It is printed and typed again, so it is short; 32 bits are
 # enough to make the shuffle unpredictable.
 _SEED_BITS = 32

@@ -19,7 +19,7 @@ from tombola._formatting import is_encodable
 from tombola.errors import MALFORMED_DATA_ERRORS, FeedbackError, ParameterError, SessionError
 from tombola.racing._race import Race, conflicting_answer, is_same_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
-from tombola.racing.settings import RaceSettings, distinct_names
+from tombola.racing.settings import RULES, RaceSettings, distinct_names
 from tombola.racing.side_information import SideInformation
 from tombola.racing.strata import Strata
 from tombola.tables.cells import RowList
@@ -75,6 +75,14 @@ class RaceFile(WorkFile[None]):
     _alternative = "RaceFile.open(path) there"
 
     def __init__(self, log: EventLog) -> None:
+        # The first files had no number.
+        rules = log.about.get("rules", 1)
+        if rules != RULES:
+            raise SessionError(
+                f"Race: expected a race by rules {RULES}, got {log.path} by rules {rules!r:.20} of "
+                "another version of tombola, whose verdict these rules could change; use the "
+                "version that wrote it."
+            )
         self._rows: tuple[str, ...] | None = None
         # Issued calls by row and candidate; None until they are needed.
         self._calls: dict[tuple[str, str], list[Call]] | None = None
@@ -133,6 +141,7 @@ class RaceFile(WorkFile[None]):
         about = {
             "kind": "race",
             "tombola": __version__,
+            "rules": RULES,
             "race": settings.to_json(),
             "evaluator": evaluator_config,
         }
