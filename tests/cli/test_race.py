@@ -105,7 +105,7 @@ def test_start_to_report(command: Command, tmp_path: Path) -> None:
 
 def test_detected_id_column_is_printed(command: Command, script: list[str], tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text("Name,Kundennummer\nx,1\ny,2\n")
-    line = "ids: column Name (another one: --id Kundennummer)\n"
+    line = "ids: column Kundennummer (another one: --id Name)\n"
     assert line in command("start", "list.csv", "--losses", "--candidates", "a,b", "--file", "s")[1]
     assert line in command("run", "list.csv", "--losses", "--file", "r", "--quiet", *script)[1]
     said = command(
@@ -117,9 +117,9 @@ def test_detected_id_column_is_printed(command: Command, script: list[str], tmp_
         "--file",
         "t",
         "--id",
-        "Kundennummer",
+        "Name",
     )[1]
-    assert "ids: column Kundennummer\n" in said
+    assert "ids: column Name\n" in said
 
 
 def test_next_again(command: Command) -> None:

@@ -28,6 +28,14 @@ LISTS: list[tuple[str, str, str | None, str, tuple[str, ...]]] = [
     ("a.csv", "Customer No,Name,Town\n1,Ann,Rome\n2,Bob,Oslo\n", None, "Customer No", ("1", "2")),
     # Of two names for ids, the one that identifies every row.
     ("a.csv", "Customer No,Invoice No\n1,7\n1,8\n", None, "Invoice No", ("7", "8")),
+    ("a.csv", "Name,Kundennr,Ort\nAnn,7,Rom\nBob,8,Rom\n", None, "Kundennr", ("7", "8")),
+    # The tickets of a help desk, not those that are handed out.
+    ("a.csv", "ticket,customer\nT1,ann\nT2,ann\n", None, "ticket", ("T1", "T2")),
+    ("a.csv", "Ticket,customer\nT1,ann\nT2,bob\n", None, "Ticket", ("T1", "T2")),
+    ("a.csv", "ticket,customer id\nT1,7\nT2,7\n", None, "ticket", ("T1", "T2")),
+    ("a.csv", "ticket,customer id\nT1,7\nT2,8\n", None, "customer id", ("7", "8")),
+    ("a.csv", "ticket,row\nT1,7\nT2,8\n", None, "row", ("7", "8")),
+    ("a.csv", "ticket,customer,action\n1,ann,x\n2,bob,x\n", None, "customer", ("ann", "bob")),
     # A last row that sums up the others is left out; without the values its name is an id.
     ("a.csv", f"{SUMMED}average,0.5,0.75\n", None, "id", ("x", "y", "z")),
     ("a.csv", f"{SUMMED}Total,1.5,2.25\n", None, "id", ("x", "y", "z")),
@@ -95,6 +103,7 @@ def test_row_list_from_windows_csv(tmp_path: Path) -> None:
         ("id,x\n1,a\n\n1,b\n", "'1' in lines 2 and 4"),
         ("id,x\n1,a\n,b\n", "an empty cell in line 3"),
         ("age,town\n1,a\n", "--id 'age'"),
+        ("ticket,customer\nT1,ann\nT1,ann\n", "'ann' in lines 2 and 3"),
         ("customer,user\n1,a\n", "--id 'customer'"),
         ("Customer No,Invoice No\n1,7\n2,8\n", "one column with the ids"),
         # Valid UTF-8 before the first invalid byte is damage, not another encoding.

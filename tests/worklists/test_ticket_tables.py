@@ -164,6 +164,34 @@ def test_daily_list_round_trip(suffix: str, tmp_path: Path) -> None:
             check_new_table(today)
 
 
+@pytest.mark.parametrize("id_column", ["ticket", "Ticket"])
+def test_ids_called_ticket_are_kept_apart_from_numbers(id_column: str, tmp_path: Path) -> None:
+    """A number of a ticket is no id of the list, although both may be 1, 2 and 3."""
+    columns = {id_column: ["3", "1", "2"], "customer": ["x", "x", "y"]}
+    today = tmp_path / "today.csv"
+    table = tmp_path / "o.csv"
+    ids = columns[id_column]
+    with SessionFile.start(
+        tmp_path / "r", ids, ["a", "b"], UCB1(), seed=1, columns=columns, id_column=id_column
+    ) as file:
+        tasks = file.next(2)
+        write_tickets(file.describe(), tasks, file.rows_of(tasks), today)
+        text = today.read_text("utf-8-sig")
+        first = text.splitlines()
+        assert first[0] == f"list:{id_column},customer,ticket,action,outcome"
+        table.write_text(text.replace(",\n", ",1\n").replace(",\r\n", ",1\n"))
+        assert [one.ticket for one in read_outcomes(file, table, "losses")] == [1, 2]
+        wrong = "\n".join([first[0], f"9{first[1][1:]}1"])
+        table.write_text(wrong)
+        with pytest.raises(TableError, match=rf"the list:{id_column} '{tasks[0].id}' for ticket 1"):
+            read_outcomes(file, table, "losses")
+        table.write_text(f"id,outcome\n{tasks[1].id},1\n")
+        assert [one.ticket for one in read_outcomes(file, table, "losses")] == [2]
+        table.write_text("ticket,outcome\n1,1\n")
+        with pytest.raises(TableError, match="in two columns, got one called ticket"):
+            read_outcomes(file, table, "losses")
+
+
 def test_recorded_conflict_names_line(tmp_path: Path) -> None:
     with SessionFile.start(tmp_path / "r", ["x", "y"], ["a", "b"], UCB1(), seed=1) as file:
         file.next(2)

@@ -433,7 +433,12 @@ def other_id_text(row_list: "RowList", id_column: str) -> str:
     """
     from tombola.tables.names import IDS
 
-    others = [name for name in row_list.columns if name != row_list.id_column]
+    others = [
+        name
+        for name in row_list.columns
+        if name != row_list.id_column
+        and len({*row_list.labels(name)} - {"(none)"}) == len(row_list.ids)
+    ]
     is_guess = others and not id_column and row_list.id_column.lower() not in IDS
     return f" (another one: --id {shlex.quote(others[0])})" if is_guess else ""
 

@@ -31,6 +31,8 @@ from tombola.tables.options import ReadOptions
 _TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".dat")
 # First lines of a .txt list, in lower case, that are a header and not an id.
 _ID_HEADERS = ("id", "ids", "row")
+# Names of columns, in lower case, beside which a column ticket has numbers of tickets, no ids.
+_TICKET_COLUMNS = frozenset({"action", "candidate", "outcome", "loss", "score"})
 
 
 class RowList(NamedTuple):
@@ -195,16 +197,17 @@ def id_place(table: CellTable, id_column: str | None) -> int:
         places = [place for place, name in enumerate(table.names) if name == id_column]
         places = places or [place for place, name in enumerate(lower) if name == id_column.lower()]
     else:
+        rows = [row for _, row in table.rows]
         # The surest names first: a list with columns customer_id and name has its ids in the first
         # of them.
         places = [place for place, name in enumerate(lower) if name in IDS]
-        places = places or [place for place, name in enumerate(lower) if has_id_word(name)]
+        if not places:
+            places = [place for place, name in enumerate(lower) if has_id_word(name)]
+            if not any(_identifies(rows, place) for place in places):
+                places = _ticket_places(lower, rows) or places
         places = places or [place for place, name in enumerate(lower) if name and is_id_name(name)]
-        if len(places) > 1:  # the only one that identifies every row
-            rows = [row for _, row in table.rows]
-            places = [
-                at for at in places if len({row[at] for row in rows} - {""}) == len(rows)
-            ] or places
+        # Of several, those that identify every row.
+        places = [place for place in places if _identifies(rows, place)] or places
     if len(places) != 1:
         expected = (
             f"a column called {id_column}" if id_column is not None else "one column with the ids"
@@ -216,6 +219,23 @@ def id_place(table: CellTable, id_column: str | None) -> int:
             f"column, such as --id {example!r}."
         )
     return places[0]
+
+
+def _ticket_places(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return the place of a column ticket that identifies every row of a list; [] without one.
+
+    names: of all columns, in lower case. Beside actions or outcomes it has numbers of tickets.
+    """
+    if not _TICKET_COLUMNS.isdisjoint(names):
+        return []
+    return [
+        place for place, name in enumerate(names) if name == "ticket" and _identifies(rows, place)
+    ]
+
+
+def _identifies(rows: Sequence[Sequence[str]], place: int) -> bool:
+    """Return whether no cell of a column, of any rows, is blank or repeats."""
+    return len({row[place] for row in rows} - {""}) == len(rows) > 0
 
 
 def _distinct_ids(table: CellTable, place: int) -> dict[str, int]:

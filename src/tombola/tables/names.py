@@ -34,6 +34,8 @@ _WEAK_IDS = (
 )  # fmt: skip
 # Last words of names for ids, such as "Customer No".
 _NUMBER_WORDS = frozenset({"no", "nr", "number", "key", "uuid", "guid", "#"})
+# German and Dutch words that end in one for a number, such as Kundennr; psnr is a quality.
+_NUMBER_COMPOUND = re.compile(r"\w{3,}(?<!ps)nr|\w{3,}nummer")
 _LOSS = frozenset({
     "loss", "losses", "error", "errors", "err", "regret", "penalty", "wrong", "mse", "rmse", "mae", "brier",
     "perplexity", "ppl", "wer", "cer", "failed", "failures", "mistakes",
@@ -327,9 +329,13 @@ def has_id_word(name: str) -> bool:
 
     >>> has_id_word("Customer ID"), has_id_word("Customer No"), has_id_word("name")
     (True, True, False)
+    >>> has_id_word("Kundennr"), has_id_word("Rechnungsnummer"), has_id_word("wpsnr")
+    (True, True, False)
     """
     words = _words(name)
-    return "id" in _end_words(name) or (len(words) > 1 and words[-1] in _NUMBER_WORDS)
+    has_number_word = len(words) > 1 and words[-1] in _NUMBER_WORDS
+    is_compound = bool(words) and _NUMBER_COMPOUND.fullmatch(words[-1]) is not None
+    return "id" in _end_words(name) or has_number_word or is_compound
 
 
 def is_group_name(name: str) -> bool:

@@ -224,6 +224,15 @@ class _Places:
         is_race = about.kind == "race"
         advice = "a header such as ticket,loss"
         ids = (about.id_column,) if about.id_column in header else _ID_COLUMNS
+        if about.id_column.lower() == "ticket" and "ticket" in header:
+            ids = ("list:ticket",) if "list:ticket" in header else _ID_COLUMNS
+            if not {*ids} & {*header}:
+                raise TableError(
+                    f"{table.source}: expected the numbers of tickets and the ids of the list in "
+                    "two columns, got one called ticket, which may have either; call it id if it "
+                    "has ids of the list, else add their column list:ticket, as `next --out` "
+                    "writes it."
+                )
         self.ticket: int | None = None
         self.key = -1
         if "ticket" in header:
