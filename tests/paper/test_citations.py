@@ -12,6 +12,7 @@ from tombola.errors import ParameterError
 from tombola.learners.spec import has_bound
 from tombola.paper.base import Claim
 from tombola.paper.citations import _COMMANDS, PAPER_ENTRY, SOFTWARE_ENTRY, Citation
+from tombola.paper.contents import _SUBJECTS, PLACES, find_subject
 from tombola.paper.errata import ERRATA
 from tombola.paper.registry import CLAIMS
 
@@ -62,7 +63,24 @@ def test_sources_of_a_command_are_in_the_theory(name: str) -> None:
         ("Simulation(FollowTheLeader())", ("Theorem 3 (1)", PAPER_ENTRY, SOFTWARE_ENTRY)),
         ("Uniform", ("no bound is proved",)),
         ("Claim 4.3", ("probability of the clean event", 'cite "erratum 8"): 8, 9.')),
-        ("Theorem 4.9", ("k log T switches", ": 27, 28, 29, 30, 31, 32, 33, 34, 35")),
+        (
+            "Theorem 4.9",
+            (
+                "k log T switches",
+                "Section 4.3: SimulationSuccessiveElimination.",
+                ": 27, 28, 29, 30, 35; Claim 4.10: 31; Claim 4.12: 32, 33, 34; algorithm: 25, 26.",
+            ),
+        ),
+        ("Lemma 4.1", ("Simulation(base, LemmaSchedule(delay=d))", 'cite "erratum 6")')),
+        ("constraints", ("Errata of Theorem 4.5", "algorithm: 14, 15", "Errata of Corollary 4.8")),
+        ("repair", ("Errata of Simulation, Section 4",)),
+        ("section 5", ("classification: ", "Theorem 5.3", "tombola.classification.ERM.")),
+        ("Section 2", ("Section 2.1", "Section 2.2", "Section 2.3")),
+        ("Bandits  with Switching Costs", ("switching: ", "Theorem 4.9")),
+        ("learnability", ("classification: ", "Theorem 5.3")),
+        ("Section 4", ("Simulation, Section 4: the template",)),
+        ("tombola.classification.ERM", ("ERM: ", "Theorem 5.3")),
+        ("tombola.learners.Hedge", ("Hedge: ", "Theorem 2.2")),
         ("ERM", ("classification.ERM", "Theorem 5.3", "--claims classification", PAPER_ENTRY)),
         ("erm_corrected", ("Theorem 5.3: regret of the empirical risk minimiser",)),
         ("BirthdayTest", ("no bound is proved", "Algorithm Birthday-Test, Section 3", PAPER_ENTRY)),
@@ -123,7 +141,70 @@ def test_every_subcommand_is_cited_as_its_command() -> None:
         assert [cite(f"{command} {name}").name for name in names] == [command] * len(names)
 
 
-@pytest.mark.parametrize("name", ["Nobody", "Theorem 9.9", "race nothing", "rank plan"])
+def test_errata_of_a_statement_are_those_of_its_row() -> None:
+    for place in PLACES:
+        if place.kind == "statement":
+            errata = [text for text in cite(place.name).theorems if text.startswith("Errata of")]
+            rows = [text.partition("): ")[2] for text in errata]
+            assert rows == ([place.errata_text] if place.errata_text else []), place.name
+
+
+def test_every_subject_leads_to_a_place() -> None:
+    claims = {claim.name for claim in CLAIMS}
+    assert set(_SUBJECTS) <= {place.name for place in PLACES}
+    for owner, subjects in _SUBJECTS.items():
+        for subject in subjects:
+            assert subject == subject.lower()
+            assert subject not in claims
+            assert owner in [place.name for place in find_subject(subject)]
+            assert owner in " ".join(cite(subject).theorems)
+
+
+def test_every_numbered_section_is_cited() -> None:
+    sections = [
+        "1",
+        "2",
+        "2.1",
+        "2.2",
+        "2.3",
+        "3",
+        "4",
+        "4.1",
+        "4.2",
+        "4.3",
+        "5",
+        "5.1",
+        "5.2",
+        "6",
+        "A",
+        "B",
+        "C",
+    ]
+    assert [section for section in sections if not find_subject(f"Section {section}")] == []
+    for section in ("4.1", "4.2", "4.3", "5.2"):
+        (place,) = find_subject(f"Section {section}")
+        assert place.algorithm is not None
+        assert place.algorithm.name.endswith(f"Section {section}")
+
+
+def test_every_algorithm_that_a_statement_is_about_exists() -> None:
+    assert [place.name for place in PLACES if place.about and place.algorithm is None] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Nobody",
+        "Theorem 9.9",
+        "race nothing",
+        "rank plan",
+        "Section 9",
+        "dimension",
+        "tombola.nothing.ERM",
+        "tombola.__main__",
+        "numpy.sum",
+    ],
+)
 def test_unknown_name_raises(name: str) -> None:
     with pytest.raises(
         ParameterError, match="expected a learner, a claim, a statement of the paper"
@@ -138,7 +219,7 @@ def test_numbered_statement_names_its_errata(name: str) -> None:
     cited = cite(name)
     assert cited.name == "delay-theorem"
     # Erratum 11: the printed constant 5 is not proved.
-    assert cited.theorems[-1].endswith(": 8, 9, 10, 11")
+    assert cited.theorems[-1].endswith(": 10, 11; Claim 4.3: 8, 9; algorithm: 6")
     assert cited.entries == (PAPER_ENTRY,)
 
 

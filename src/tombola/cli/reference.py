@@ -32,7 +32,8 @@ def cite(
         str,
         typer.Argument(
             help="A learner (Simulation), a command (race, rank, audit, compare, session), a "
-            'claim, a statement ("Theorem 4.2") or an erratum ("erratum 11").'
+            'claim, a statement ("Theorem 4.2"), section or heading ("delayed feedback") of the '
+            'paper, or an erratum ("erratum 11").'
         ),
     ] = "",
     as_json: Json = False,

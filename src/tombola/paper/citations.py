@@ -1,14 +1,14 @@
 """Citations: the theorem behind a bound, a command or a claim, with BibTeX."""
 
 import re
-from collections.abc import Sequence
 from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from tombola import __version__
 from tombola.bounds.references import PAPER, bibtex_entries, bound_source
 from tombola.errors import ParameterError
-from tombola.paper.contents import PLACES, Place, find_places
+from tombola.paper.contents import PLACES, Place, find_places, find_subject
 
 # BibTeX entry of the paper; the same facts are in CITATION.cff. The title is that of the
 # proceedings: the preprint has no hyphen.
@@ -137,9 +137,11 @@ def cite(name: str = "") -> Citation:
     name: a learner (`"Simulation"`), a command (`"race"`, `"race plan"`, `"rank"`, `"certify"`,
         `"audit"`, `"check-order"`, `"compare"`, `"session"`), a claim (`"delay-theorem"`), a
         statement, algorithm or cited source of the paper (`"Theorem 4.2"`, `"4.2"`,
-        `"Birthday-Test"`, `"Joulani"`), a class or function that stands for one (`"ERM"`), or
-        errata of the paper (`"erratum 11"`, `"errata 27 28"`), in upper or lower case; "" is the
-        paper (Bernasconi et al. 2025) and the software. Other names raise ParameterError.
+        `"Birthday-Test"`, `"Joulani"`), a section, heading or keyword of the paper (`"Section 4.1"`,
+        `"delayed feedback"`, `"VC dimension"`), a class or function that stands for one (`"ERM"`,
+        `"tombola.classification.ERM"`), or errata of the paper (`"erratum 11"`, `"errata 27 28"`),
+        in upper or lower case; "" is the paper (Bernasconi et al. 2025) and the software. Other
+        names raise ParameterError.
 
     >>> print(cite("Hedge").theorems[0])
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2; with delay docs/theory/delay.md, Theorem 3
@@ -152,7 +154,9 @@ def cite(name: str = "") -> Citation:
     """
     from tombola import learners
 
-    key = name.strip().lower()
+    if _is_full_name(name.strip()):
+        return cite(name.strip().rpartition(".")[2])
+    key = " ".join(name.lower().split())
     if not key:
         return Citation("", (), (PAPER_ENTRY, SOFTWARE_ENTRY))
     errata = re.fullmatch(r"errat(?:um|a)((?:[\s,]+\d+)+)", key)
@@ -173,6 +177,10 @@ def cite(name: str = "") -> Citation:
     )
     if claim is not None:
         return _claim_citation(claim, [place for place in find_places(name) if claim.name != key])
+    subjects = find_subject(name)
+    if subjects:
+        statements = [place.name for place in subjects if place.kind == "statement"]
+        return cite(statements[0]) if statements else _place_citation(name.strip(), subjects)
     kinds = {
         entry.lower(): entry
         for entry in learners.__all__
@@ -185,7 +193,8 @@ def cite(name: str = "") -> Citation:
             return _place_citation(name.strip(), places)
         raise ParameterError(
             "cite: expected a learner, a claim, a statement of the paper such as 'Theorem 4.2', "
-            "an algorithm or a source that it cites, 'erratum 11', or one of "
+            "an algorithm or a source that it cites, a section ('Section 4.1') or a heading of it "
+            "('delayed feedback'), 'erratum 11', or one of "
             f"{', '.join(_TOP_COMMANDS)}, got {name!r}; tombola learners, tombola reproduce --list and "
             "docs/from_paper_to_code.md have the names."
         )
@@ -202,8 +211,7 @@ def _learner_citation(name: str, kind: str) -> Citation:
     for place in algorithms:
         theorems.append(f"Algorithm {place.name}, in {PAPER}: {place.subject}")
         theorems += _counterparts(place)
-        if place.errata:
-            theorems.append(f"Errata {_errata_list(place.errata)}")
+        theorems += _errata_sentences([place])
     cited = algorithms or PAPER in source
     entries = [*bibtex_entries(source), *([PAPER_ENTRY] if cited else [])]
     if not entries or "docs/theory" in source or "tombola." in source:
@@ -250,21 +258,31 @@ def _place_citation(name: str, places: list[Place]) -> Citation:
         source = f"{place.name}, cited in {PAPER}" if cited else f"{PAPER}, {place.name}"
         theorems.append(f"{source}: {place.subject}")
         theorems += _counterparts(place)
-        if place.errata:
-            theorems.append(f"Errata {_errata_list(place.errata)}")
+        theorems += _errata_sentences([place])
     literature = " ".join(place.name for place in places if place.kind == "comparison")
     return Citation(name, tuple(theorems), (*bibtex_entries(literature), PAPER_ENTRY))
 
 
-def _errata_list(numbers: Sequence[int]) -> str:
-    """Return the numbers of errata, and where their texts are."""
-    return f'(docs/errata.md, or cite "erratum {numbers[0]}"): {", ".join(map(str, numbers))}'
+def _errata_sentences(places: list[Place]) -> list[str]:
+    """Return the errata of places, as on the page from_paper_to_code, and where their texts are."""
+    return [
+        f"Errata of {place.name} {_errata_list(place.errata_text)}"
+        for place in places
+        if place.errata_text
+    ]
+
+
+def _errata_list(numbers: str) -> str:
+    first = re.findall(r"\b(\d+)(?=[,;]|$)", numbers)[0]
+    return f'(docs/errata.md, or cite "erratum {first}"): {numbers}'
 
 
 def _counterparts(place: Place) -> list[str]:
     """Return where a place of the paper is in the package, as sentences without an end."""
     code = place.code.replace("`", "")
+    algorithm = place.algorithm
     lines = [
+        f"Its algorithm, {algorithm.name}: {algorithm.code.replace('`', '')}" if algorithm else "",
         f"In tombola: {code}" if code and not code.startswith("none") else "",
         f"Tested by tombola reproduce --claims {','.join(place.claims)}" if place.claims else "",
         re.sub(r"\[(.*?)\]\(.*?\)", r"\1", place.where).rstrip("."),
@@ -303,30 +321,36 @@ def _claim_citation(claim: Any, places: list[Place]) -> Citation:
     corrected = (
         () if claim.expected == "holds" else ("It holds in the corrected form of docs/errata.md",)
     )
-    numbers = _errata_of(claim)
-    errata = (f"Errata of the statement and its proof {_errata_list(numbers)}",) if numbers else ()
     counterparts = [line for place in places for line in _counterparts(place)]
     return Citation(
         claim.name,
-        (text, *corrected, *counterparts, *errata),
+        (text, *corrected, *counterparts, *_errata_of(claim, places)),
         (SOFTWARE_ENTRY,) if ours else (PAPER_ENTRY,),
     )
 
 
-def _errata_of(claim: Any) -> list[int]:
-    """Return the numbers of the errata between a claim's statement and the next one."""
-    claims = import_module("tombola.paper.registry").CLAIMS
-    errata = import_module("tombola.paper.errata").ERRATA
+def _errata_of(claim: Any, places: list[Place]) -> list[str]:
+    """Return the errata of the places that were asked for, else of all places of a claim.
+
+    A claim of our own has none.
+    """
+    if claim.source.startswith("our "):
+        return []
     if claim.name == "errata":
-        return sorted(entry.number for entry in errata)
-    # Lines of the LaTeX source at which the statements begin.
-    starts = {
-        entry.name: [int(line) for line in re.findall(r"\bL(\d+)", entry.source)]
-        for entry in claims
-    }
-    starts.pop("errata")  # the claim is about all of them
-    every = [line for lines in starts.values() for line in lines]
-    # Algorithms and definitions between two claims have errata of their own.
-    every += [place.line for place in PLACES if place.kind in ("algorithm", "definition")]
-    last = ((entry.number, max(line for line in every if line <= entry.line)) for entry in errata)
-    return sorted(number for number, start in last if start in starts.get(claim.name, ()))
+        errata = import_module("tombola.paper.errata").ERRATA
+        numbers = ", ".join(map(str, sorted(entry.number for entry in errata)))
+        return [f"Errata {_errata_list(numbers)}"]
+    statements = [place for place in PLACES if _is_statement(place.name.lower(), claim.source)]
+    of_claim = statements or [place for place in PLACES if claim.name in place.claims]
+    return _errata_sentences(places or of_claim)
+
+
+def _is_full_name(name: str) -> bool:
+    """Return whether a name is that of a class or function of tombola with its modules."""
+    if not re.fullmatch(r"tombola(?:\.[A-Za-z]\w*)+", name):
+        return False
+    try:
+        resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True

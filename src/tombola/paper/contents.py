@@ -21,6 +21,7 @@ class Place(NamedTuple):
     test: path below `tests/`; "" if the claims are its test.
     where: what stands in place of code and claims, as a sentence.
     resumes: lines at which its proof goes on after a claim that stands inside of it.
+    about: name of the algorithm that a statement is about, without its section.
     """
 
     kind: str
@@ -32,11 +33,37 @@ class Place(NamedTuple):
     test: str = ""
     where: str = ""
     resumes: tuple[int, ...] = ()
+    about: str = ""
 
     @property
     def errata(self) -> tuple[int, ...]:
         """Return the numbers of the errata between this place and the next one."""
         return _errata_of(self)
+
+    @property
+    def algorithm(self) -> "Place | None":
+        """Return the place of the algorithm that a statement is about."""
+        algorithms = (place for place in PLACES if place.kind == "algorithm")
+        return next((one for one in algorithms if one.name.startswith(f"{self.about},")), None)
+
+    @property
+    def errata_text(self) -> str:
+        """Return its errata, those of the claims in its proof, and those of its algorithm.
+
+        >>> find_places("Theorem 4.2")[0].errata_text
+        '10, 11; Claim 4.3: 8, 9; algorithm: 6'
+        """
+        end = max(self.resumes, default=0)
+        groups = {"": self.errata}
+        groups |= {place.name: place.errata for place in PLACES if self.line < place.line < end}
+        if self.algorithm is not None:
+            groups["algorithm"] = self.algorithm.errata
+        texts = (
+            f"{owner}: {', '.join(map(str, numbers))}".removeprefix(": ")
+            for owner, numbers in groups.items()
+            if numbers
+        )
+        return "; ".join(texts)
 
     @property
     def code_names(self) -> set[str]:
@@ -64,8 +91,9 @@ def _statement(
     claim: str,
     test: str,
     resumes: tuple[int, ...] = (),
+    about: str = "",
 ) -> Place:
-    return Place("statement", number, line, subject, code, (claim,), test, resumes=resumes)
+    return Place("statement", number, line, subject, code, (claim,), test, "", resumes, about)
 
 
 _ERRATA_TEST = "paper/errata/test_errata.py"
@@ -107,19 +135,23 @@ PLACES: tuple[Place, ...] = (
     _statement(
         "Lemma 3.1", 215, "the birthday test stops early on i.i.d. rows",
         "`birthday`, `birthday_mean` (exact)", "birthday", "paper/claims/test_birthday.py",
+        about="Birthday-Test",
     ),
     _statement(
         "Theorem 3.2", 256, "the birthday test has linear regret in random order",
         "`follow_the_leader_iid`", "separation", "paper/claims/test_birthday.py",
+        about="Birthday-Test",
     ),
     _statement(
         "Lemma 4.1", 323, "mean of the training distribution", "none (identity)", "delay-lemma",
         "paper/claims/test_delay.py",
+        about="Simulation for Delayed Feedback",
     ),
     _statement(
         "Theorem 4.2", 333, "regret of Simulation with delayed feedback",
         "`simulation_printed`, `simulation` (corrected)", "delay-theorem",
         "paper/claims/test_delay.py", resumes=(401,),
+        about="Simulation for Delayed Feedback",
     ),
     _statement(
         "Claim 4.3", 390, "probability of the clean event, delay", "none", "errata", _ERRATA_TEST
@@ -127,11 +159,13 @@ PLACES: tuple[Place, ...] = (
     _statement(
         "Corollary 4.4", 421, "regret with delay d", "`simulation_printed`, `follow_the_leader`",
         "delay-corollary", "paper/test_faults.py",
+        about="Simulation for Delayed Feedback",
     ),
     _statement(
         "Theorem 4.5", 458, "regret and violation with budgets",
         "`budget_simulation_printed`, `budget_simulation` (corrected)", "constraints",
         "paper/claims/test_constraints.py", resumes=(534, 573),
+        about="Simulation for Online Learning with Constraints",
     ),
     _statement(
         "Claim 4.6", 508, "optimum of a block against the optimum of the pool", "none", "errata",
@@ -144,11 +178,13 @@ PLACES: tuple[Place, ...] = (
     _statement(
         "Corollary 4.8", 578, "1/ρ² + √T/ρ with budgets", "`budget_simulation`, `empirical_lp`",
         "constraints", "paper/claims/test_constraints.py",
+        about="Simulation for Online Learning with Constraints",
     ),
     _statement(
         "Theorem 4.9", 622, "regret with switching costs",
         "`simulation_elimination`, `simulation_elimination_switches`", "switching",
         "paper/test_faults.py", resumes=(649, 654, 676),
+        about="simulation-successive-elimination",
     ),
     _statement(
         "Claim 4.10", 639, "probability of the clean event of one block and action", "none",
@@ -172,6 +208,7 @@ PLACES: tuple[Place, ...] = (
         "Theorem 5.3", 775, "regret of the empirical risk minimiser",
         "`erm_printed`, `erm_corrected`, `erm`", "classification",
         "paper/claims/test_classification.py",
+        about="empirical risk minimiser",
     ),
     _statement(
         "Theorem A.1", 844, "distance to mixtures of i.i.d. draws (De Finetti)", "none (exact)",
@@ -331,6 +368,59 @@ PLACES: tuple[Place, ...] = (
     ),
 )  # fmt: skip
 
+# Place -> sections, headings and keywords of the paper that lead to it, in lower case.
+_SUBJECTS: dict[str, tuple[str, ...]] = {
+    "input models, Section 1": ("section 1", "introduction", "random-order model"),
+    "regret with delayed feedback, Section 2.1": ("section 2", "section 2.1", "model"),
+    "long-term constraints, Section 2.2": ("section 2", "section 2.2", "model"),
+    "switching costs, Section 2.3": ("section 2", "section 2.3", "model"),
+    "Theorem 3.2": (
+        "section 3", "a separation between stochastic and random order models", "birthday paradox",
+    ),
+    "Simulation, Section 4": (
+        "section 4", "a general template: simulation", "general template", "template",
+    ),
+    "Theorem 4.2": (
+        "section 4.1", "predictions with delayed feedback", "prediction with delayed feedback",
+        "prediction with delays", "delayed feedback",
+    ),
+    "Theorem 4.5": (
+        "section 4.2", "online learning with constraints",
+        "online learning with long-term constraints", "long-term constraints",
+    ),
+    "Theorem 4.9": ("section 4.3", "bandits with switching costs", "switching costs"),
+    "Lemma 5.1": (
+        "section 5.1", "sample complexity with random-order input", "sample complexity",
+        "uniform convergence",
+    ),
+    "Theorem 5.3": (
+        "section 5", "section 5.2", "classification in the random-order input model",
+        "regret of an empirical risk minimizer with random-order input",
+        "empirical risk minimizer", "online classification", "learnability", "vc dimension",
+        "littlestone dimension",
+    ),
+    "open: black-box constructions for broader feedback, Section 6": (
+        "section 6", "conclusion and further directions",
+    ),
+    "Theorem A.1": ("section a", "appendix a", "the de finetti theorem", "de finetti theorem"),
+    "Theorem B.1": (
+        "section b", "appendix b", "the hierarchy between the three models",
+    ),
+    "Theorem C.1": (
+        "section c", "appendix c", "concentration for sampling without replacement",
+    ),
+}  # fmt: skip
+
+
+def find_subject(name: str) -> list[Place]:
+    """Return the places for a section, a heading or a keyword of the paper.
+
+    >>> [place.name for place in find_subject("VC dimension")]
+    ['Theorem 5.3']
+    """
+    key = " ".join(name.lower().split())
+    return [place for place in PLACES if key in _SUBJECTS.get(place.name, ())]
+
 
 def find_places(name: str) -> list[Place]:
     """Return the places that a name means: "Theorem 4.2", "4.2", "Birthday-Test" or "Joulani".
@@ -376,7 +466,7 @@ def to_markdown(kind: str) -> str:
         if place.kind != kind:
             continue
         claims = ", ".join(place.claims)
-        errata = ", ".join(map(str, place.errata))
+        errata = place.errata_text
         if kind == "algorithm":
             cells = [place.name, place.code, claims, errata, place.test]
         elif kind == "statement":
