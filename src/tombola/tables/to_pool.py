@@ -435,7 +435,7 @@ def _limits(
         check_scale(parsed, kind, limits)
         outside = _columns_outside(parsed, bounds)
         where = f" (outside only in {join_names(outside)})" if outside else ""
-        fix = "write the smallest and the largest possible value, such as"
+        fix = "write the smallest and the largest possible value, not those that were seen, such as"
         if outside and limits:
             fix = (
                 f"leave out columns that are no candidates, {option_text('ignore', outside)}, "
@@ -549,14 +549,19 @@ def range_option(parsed: ParsedTable, kind: Kind) -> str:
 
 
 def suggested_range(low: float, high: float) -> tuple[float, float]:
-    """Return a usual scale (0 to 1, 5, 10 or 100) that contains two numbers, else themselves with six digits.
+    """Return a usual scale (0 to 1, 5, 10 or 100) that contains two numbers, else one made of them.
 
-    >>> suggested_range(0.5, 9.3), suggested_range(-2.0, 123.4567891)
-    ((0.0, 10.0), (-2.0, 123.457))
+    Times, costs and counts begin at 0, and their largest is rounded up to two digits. Below 0 the
+    numbers are kept with six digits.
+
+    >>> suggested_range(0.5, 9.3), suggested_range(0.24, 287.3), suggested_range(-2.0, 123.4567891)
+    ((0.0, 10.0), (0.0, 290.0), (-2.0, 123.457))
     """
     usual = next((end for end in _USUAL_ENDS if 0 <= low and high <= end), None)
     if usual is not None:
         return 0.0, usual
+    if low >= 0:
+        return 0.0, float(Context(2, ROUND_CEILING).create_decimal_from_float(high))
     below = Context(6, ROUND_FLOOR)
     above = Context(6, ROUND_CEILING)
     ends = float(below.create_decimal_from_float(low)), float(above.create_decimal_from_float(high))

@@ -37,7 +37,9 @@ class KnownTable:
         self.path = path
         table = read_cells(path)
         # Rows that are left out of a list need not be in the table of its answers.
-        labels = {*(cells[id_place(table, column or None)] for _, cells in table.rows)}
+        rows = list(table.rows)
+        place = id_place(table, column or None) if rows else 0
+        labels = {cells[place] for _, cells in rows}
         stated = [name for name in ignore_rows if name in labels or name == "none"]
         if stated:
             table = without_summary_line(table, id_place(table, column or None), stated)
