@@ -424,6 +424,15 @@ class Statement:
         return next((verdict for verdict in worst_first if verdict in verdicts), "exact")
 
     @property
+    def is_claimed(self) -> bool:
+        """Whether there is any conclusion, about everything or about a part.
+
+        >>> Statement("running", "recorded").is_claimed
+        False
+        """
+        return any(part.conclusions for part in (self, *self.parts))
+
+    @property
     def is_certain(self) -> bool:
         """Whether no outcome could make a conclusion wrong; False without conclusions."""
         claiming = [part for part in (self, *self.parts) if part.conclusions]

@@ -32,6 +32,37 @@ def test_page_of_one_row(asked: Any) -> None:
     assert ("0: certain" in page) == ("for certain: the whole table is known" in race.verdict)
 
 
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"max_calls": 3}, "The question is about"),
+        ({"max_calls": 3}, "Nothing is claimed, so there is nothing that could be wrong."),
+        ({}, "Nothing is claimed yet, so there is nothing that could be wrong."),
+    ],
+)
+def test_page_of_open_race_says_that_nothing_is_claimed(limits: Any, words: str) -> None:
+    race = Race("abc", 100, seed=1, answers="fixed", **limits)
+    for call in race.calls(3):
+        race.record(call, loss=0.5)
+    page = RaceReport.from_race(race).to_html()
+    assert "nothing is claimed" in page
+    assert words in page
+    assert "is wrong with probability" not in page
+
+
+def test_page_says_how_probable_an_error_is() -> None:
+    losses = {"a": 0.0, "b": 1.0}
+    proved = answer_all(Race("ab", 4_000, seed=1, answers="fixed"), losses)
+    page = RaceReport.from_race(proved).to_html()
+    assert "It is wrong with probability at most 0.05, however often" in page
+    assert "Its only assumption is that tombola shuffled" in page
+    certain = answer_all(Race("ab", 1, seed=1, answers="fixed"), losses)
+    page = RaceReport.from_race(certain).to_html()
+    assert "It is certain, in whatever order the rows came." in page
+    assert "is wrong with probability" not in page
+    assert "assumption" not in page
+
+
 def test_gate_highlights_candidates_that_passed() -> None:
     race = answer_all(
         Race(["old", "new", "bad"], 40, seed=1, baseline="old", better=True),

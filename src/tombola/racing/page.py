@@ -53,6 +53,8 @@ def race_page(report: "RaceReport") -> str:
         groups=report.group_cells(),
         means_note=report.means_note,
         quantity=units.quantity,
+        is_claimed=race.statement.is_claimed,
+        error_sentence=_error_sentence(race),
         ended="dropped" if race.settings.baseline is None else "decided",
         ranks=_rank_list(report),
         means=_mean_list(report) if race.calls_on_file else None,
@@ -82,6 +84,18 @@ def _answer(report: "RaceReport") -> Answer:
     direction = direction_text(race.settings.kind, race.settings.unit)
     sentence = f"{race.statement.full} {direction[:1].upper()}{direction[1:]}."
     return Answer(tag, tone, report.heading, sentence, facts)
+
+
+def _error_sentence(race: "Race") -> str:
+    """Return how probable it is that the answer is wrong; without an answer, that there is none."""
+    statement = race.statement
+    if not statement.is_claimed:
+        yet = " yet" if statement.overall == "running" else ""
+        return f"Nothing is claimed{yet}, so there is nothing that could be wrong."
+    if statement.is_certain:
+        return "It is certain, in whatever order the rows came."
+    error = statement.error_text
+    return f"It is wrong with probability {error}, however often the race was inspected."
 
 
 def _verdict_tag(race: "Race") -> tuple[str, str]:
