@@ -1,5 +1,6 @@
 """Markdown and JUnit XML of a gate, with names that try to break out."""
 
+import math
 import re
 from xml.etree import ElementTree
 
@@ -126,3 +127,36 @@ def test_page_has_a_decision_per_version() -> None:
     assert "the old version, score 0.800" in page
     assert "<summary>b, score: 60 worse, 0 better</summary>" in page
     assert page.index('class="old"') > page.rindex('class="track"'), "the old version is last"
+
+
+@pytest.mark.parametrize("kind", ["scores", "losses"])
+def test_a_passed_page_says_how_much_worse_the_version_may_be(kind: str) -> None:
+    """PASSED is no claim of "not worse at all": the bound stands beside it, and claims one side only."""
+    scores = {f"q{i}": float(i % 2) for i in range(400)}
+    lower = {row: score * (i % 8 > 1) for i, (row, score) in enumerate(scores.items())}
+    old, new = (
+        versions if kind == "scores" else {row: 1.0 - score for row, score in versions.items()}
+        for versions in (scores, lower)
+    )
+    passed = tombola.gate(old, new, within=0.25, kind=kind)  # type: ignore[arg-type]
+    comparison = passed.comparisons[0]
+    assert comparison.verdict == "proved"
+    assert comparison.high < 0.0, "the whole interval is on the side of a loss"
+    loss_bound = -math.floor(1000 * comparison.low) / 1000
+    loss = f"may be worse by up to {loss_bound:.3f}; 0.25 is allowed"
+    assert passed.heading + f": {loss}" in gate_page(passed, "qa")
+    assert gate_page(passed, "qa").count(loss) == 2, "in the answer, and beside the band"
+    exact = tombola.gate(old, new, within=0.25, kind=kind, reading="recorded")  # type: ignore[arg-type]
+    assert "than 0.25: worse by 0.125; 0.25 is allowed" in gate_page(exact, "qa")
+    same = tombola.gate(old, old, within=0.25, kind=kind, reading="recorded")  # type: ignore[arg-type]
+    assert "is allowed" not in gate_page(same, "qa")
+
+
+def test_label_of_the_limit_stays_on_a_narrow_page() -> None:
+    """A limit near the left edge has its label on the right of the line, where there is room."""
+    wide = tombola.gate(OLD, OLD, within=0.2, kind="scores")
+    assert '<span class="at right"' in gate_page(wide, "qa")
+    near = tombola.gate(
+        OLD, {row: 1 - score for row, score in OLD.items()}, within=0.02, kind="scores"
+    )
+    assert '<span class="at left"' in gate_page(near, "qa")

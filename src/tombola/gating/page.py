@@ -13,6 +13,8 @@ from tombola.statements import SCOPES
 
 # Rows that got worse, and that got better, in each table; the JSON has more.
 _MAX_ROWS = 10
+# Left of the limit, in per cent of the width, is too little room for its label on a phone.
+_NARROW = 25.0
 _TONES = {"proved": "good", "refuted": "bad", "undecided": "fair"}
 
 
@@ -51,7 +53,7 @@ def gate_page(
         title=title,
         lead=result.header + ".",
         answer=Answer.from_statement(result.statement, command=command)._replace(
-            tag=result.tag, heading=result.heading
+            tag=result.tag, heading=_heading(result)
         ),
         facts=facts,
         versions=[
@@ -72,6 +74,12 @@ def gate_page(
         ],
         tables=[_rows(result, comparison) for comparison in result.comparisons],
     )
+
+
+def _heading(result: GateResult) -> str:
+    """Return the verdict in words; PASSED alone could be read as "not worse at all"."""
+    loss = result.deciding[0].possible_loss_text() if len(result.deciding) == 1 else ""
+    return f"{result.heading}: {loss}" if loss else result.heading
 
 
 def _version(result: GateResult, name: str, reach: float) -> dict[str, Any]:
@@ -97,6 +105,7 @@ def _band(result: GateResult, comparison: Comparison, reach: float) -> dict[str,
         return round(50.0 + 50.0 * max(-1.0, min(1.0, gain / scale)), 2)
 
     low = place(comparison.low)
+    limit = place(-(comparison.within or 0.0))
     return {
         "name": ", ".join(filter(None, [comparison.metric, comparison.group])),
         "tag": comparison.tag,
@@ -105,13 +114,15 @@ def _band(result: GateResult, comparison: Comparison, reach: float) -> dict[str,
         "new": comparison.number(comparison.new_mean),
         "change": comparison.number(comparison.change, signed=True),
         "interval": comparison.interval_text(),
+        "possible_loss": comparison.possible_loss_text(),
         "allowed": comparison.margin_text(),
         "rows": rows_text(comparison),
         "next": comparison.next_text(result.unit),
         "low": low,
         "width": max(round(place(comparison.high) - low, 2), 0.4),
         "mean": place(comparison.gain),
-        "limit": place(-(comparison.within or 0.0)),
+        "limit": limit,
+        "label_side": "right" if limit < _NARROW else "left",
     }
 
 

@@ -133,6 +133,18 @@ class Comparison:
         ends = [self.bound(self.low, low=True), self.bound(self.high, low=False)]
         return " to ".join(ends if higher else ends[::-1])
 
+    def possible_loss_text(self) -> str:
+        """Return how much worse a version that passed may still be; "" if not at all.
+
+        The bound is one-sided: that the version is worse is claimed of an exact change only.
+        """
+        if self.verdict != "proved" or self.within is None or self.low >= 0.0:
+            return ""
+        if self.low == self.high:
+            return f"worse by {self.number(-self.low)}; {self.within:g} is allowed"
+        loss = self.bound(self.low, low=True).lstrip("+-")
+        return f"may be worse by up to {loss}; {self.within:g} is allowed"
+
     def margin_text(self) -> str:
         """Return the allowed loss in the unit of the metric."""
         return "" if self.within is None else f"{self.within:g}"
