@@ -11,6 +11,7 @@ from tombola.errors import ParameterError
 def test_learners_and_claims_are_listed() -> None:
     text = CliRunner().invoke(app, ["learners"]).output
     assert [line.split() for line in text.splitlines()].count(["UCB2(alpha=0.5)", "proved"]) == 1
+    assert "tombola.classification.ERM" in text
     # A line each, with headings: it fits on one or two screens.
     assert len(text.splitlines()) < 70
     entries = json.loads(CliRunner().invoke(app, ["learners", "--json"]).output)

@@ -21,6 +21,7 @@ def learners(as_json: Json = False) -> None:
     for feedback, group in groupby(entries, key=lambda entry: entry.feedback):
         rows = [(entry.signature, "proved" if entry.proved else "–") for entry in group]
         show_cells((feedback, "regret bound"), rows)
+    show("For labels there is ERM, from Python only: tombola.classification.ERM")
     show("With parameters; summaries are in the output of --json:")
     show("  tombola compare losses.csv --losses --learners 'UCB2(alpha=.3),Exp3'", soft=True)
     show("A learner of your own (see CONTRIBUTING.md):")

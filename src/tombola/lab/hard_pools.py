@@ -41,6 +41,7 @@ def hardest_pool(
     actions: int = 2,
     *,
     rows: Sequence[Sequence[float]] | Floats | None = None,
+    delay: int = 0,
     plays: int = 200,
     seed: int = 0,
     limit: int = 500_000,
@@ -54,29 +55,37 @@ def hardest_pool(
 
     rows: rows that a pool may contain; None: all rows in which exactly one action has loss 1 (for
         two actions the hardest ones, docs/theory/lower.md).
+    delay: rounds between a play and its feedback.
 
     >>> from tombola import FollowTheLeader
     >>> worst = hardest_pool(FollowTheLeader(), 4)
     >>> worst.is_worst, round(worst.regret, 4), worst.pool.losses.sum(axis=0).tolist()
     (True, 1.25, [3.0, 1.0])
+    >>> hardest_pool(FollowTheLeader(), 4, delay=1).regret
+    2.0
     """
     _validate.integer("hardest_pool", "horizon", horizon, least=1)
+    _validate.integer("hardest_pool", "delay", delay, least=0)
     _validate.integer("hardest_pool", "plays", plays, least=2)
     table = np.eye(actions) if rows is None else np.asarray(rows, dtype=np.float64)
     try:
-        regret, pool = worst_pool(learner, table, horizon, limit=limit)
+        regret, pool = worst_pool(learner, table, horizon, delay=delay, limit=limit)
     except ParameterError:
-        return _search(learner, table, horizon, plays, seed)
+        return _search(learner, table, horizon, delay, plays, seed)
     return HardPool(regret, 0.0, pool, is_worst=True)
 
 
-def _search(learner: AnyLearner, rows: Floats, horizon: int, plays: int, seed: int) -> HardPool:
+def _search(
+    learner: AnyLearner, rows: Floats, horizon: int, delay: int, plays: int, seed: int
+) -> HardPool:
     """Return the pool with the largest mean regret over the same orders."""
     measured: dict[tuple[int, ...], float] = {}
 
     def mean(counts: tuple[int, ...]) -> float:
         if counts not in measured:
-            measured[counts] = float(_regrets(learner, rows, counts, range(plays), seed).mean())
+            measured[counts] = float(
+                _regrets(learner, rows, counts, delay, range(plays), seed).mean()
+            )
         return measured[counts]
 
     if math.comb(horizon + len(rows) - 1, len(rows) - 1) <= _MAX_POOLS:
@@ -85,7 +94,7 @@ def _search(learner: AnyLearner, rows: Floats, horizon: int, plays: int, seed: i
         generator = np.random.default_rng(seed)
         starts = generator.multinomial(horizon, np.full(len(rows), 1 / len(rows)), size=_STARTS)
         best = max((_climb(tuple(start), mean) for start in starts.tolist()), key=mean)
-    regrets = _regrets(learner, rows, best, range(plays, 3 * plays), seed)
+    regrets = _regrets(learner, rows, best, delay, range(plays, 3 * plays), seed)
     error = float(regrets.std(ddof=1)) / math.sqrt(regrets.size)
     pool = Pool(np.repeat(rows, best, axis=0))
     return HardPool(float(regrets.mean()), error, pool, is_worst=False)
@@ -107,13 +116,16 @@ def _climb(counts: tuple[int, ...], mean: Callable[[tuple[int, ...]], float]) ->
 
 
 def _regrets(
-    learner: AnyLearner, rows: Floats, counts: Sequence[int], orders: range, seed: int
+    learner: AnyLearner,
+    rows: Floats,
+    counts: Sequence[int],
+    delay: int,
+    orders: range,
+    seed: int,
 ) -> Floats:
     """Return the regret of each play, by expected losses, which vary less than losses."""
     pool = Pool(np.repeat(rows, counts, axis=0))
     best = float(np.asarray(pool.losses).sum(axis=0).min())
-    totals = [
-        float(play(learner, pool, seed=np.random.SeedSequence([seed, order])).expected_losses.sum())
-        for order in orders
-    ]
-    return np.array(totals) - best
+    seeds = (np.random.SeedSequence([seed, order]) for order in orders)
+    traces = (play(learner, pool, delay=delay, seed=child) for child in seeds)
+    return np.array([float(trace.expected_losses.sum()) for trace in traces]) - best
