@@ -220,6 +220,36 @@ def test_suggested_range_contains_the_data(
         read_table(table)
 
 
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (".65 .4 .2 .1 .3, .5 65 .8 .9 .7", "got 65 in line 3, column 'b': such cells look like percent"),
+        ("12 4 20 10, 57 -1 18 9", "got -1 in line 3, column 'b': such cells look like a mark"),
+        (".5 .7 .2 .9, .4 -99 -99 .3", "got -99 in line 3, -99 in line 4, column 'b': such cells"),
+        # Without a clear sign: 5 is no percentage, 0 and 1 are no shares, -1 is a number like others.
+        (".65 .4 .2 .1 .3, .5 5 .8 .9 .7", ""),
+        ("0 1 0 1 1, 1 65 0 1 0", ""),
+        ("12 4 20 10, 57 -1 -2 9", ""),
+        ("12 4 0 10, 57 -1 18 9", ""),
+        ("1 1 1 1, 1 -1 1 1", ""),
+        ("2 3 -1 -1, -1 5 -1 4", ""),
+    ],
+)  # fmt: skip
+def test_odd_cells_are_named_instead_of_a_range(cells: str, words: str, tmp_path: Path) -> None:
+    """A range around cells in percent, or around marks of missing ones, would hide them."""
+    a, b = (column.split() for column in cells.split(","))
+    lines = [f"q{at},{x},{y}" for at, (x, y) in enumerate(zip(a, b, strict=True))]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["id,a,b", *lines]))
+    with pytest.raises(TableError) as refused:
+        read_table(path, kind="scores", actions=["a", "b"])
+    message = str(refused.value)
+    assert words in message
+    assert ("such as range=" in message) == (not words)
+    low = min(map(float, a + b))
+    read_table(path, kind="scores", actions=["a", "b"], range=(min(low, 0.0), 100.0))
+
+
 def test_other_commands_suggest_the_range_of_the_data() -> None:
     with pytest.raises(
         TableError, match=r"give their range \(--range 0,10, or span=\(0, 10\) in Python\)"

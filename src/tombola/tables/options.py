@@ -84,6 +84,7 @@ class ParsedTable(NamedTuple):
     runs: all answers, shape (runs, rows, actions), NaN where a cell has fewer; None if every cell has
         one. Then `values` are the means over the runs.
     line_rows: the row, from 0, of each line of the file, if a row has several; else None
+    odd_cells: columns with a few cells on another scale, or that mark missing ones, with a text
     """
 
     source: str
@@ -110,6 +111,7 @@ class ParsedTable(NamedTuple):
     has_unique_ids: bool = False
     runs: Floats | None = None
     line_rows: Integers | None = None
+    odd_cells: Mapping[str, str] = MappingProxyType({})
 
     @property
     def contradiction(self) -> str:

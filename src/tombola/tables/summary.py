@@ -262,7 +262,7 @@ class TableSummary(NamedTuple):
         id_column = self.parsed.id_column
         words += [] if id_column.lower() in IDS else ["--id", id_column]
         low, high = self._value_range()
-        if limits or low < 0 or high > 1:
+        if limits or (not self.parsed.odd_cells and (low < 0 or high > 1)):
             words += [
                 "--range",
                 ",".join(f"{end:g}" for end in limits or suggested_range(low, high)),

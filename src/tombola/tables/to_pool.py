@@ -433,6 +433,7 @@ def _limits(
     dtype = np.float32 if parsed.values.dtype == np.float32 else np.float64
     if low < dtype(bounds[0]) or high > dtype(bounds[1]):
         check_scale(parsed, kind, limits)
+        _check_odd_cells(parsed, kind, bounds)
         outside = _columns_outside(parsed, bounds)
         where = f" (outside only in {join_names(outside)})" if outside else ""
         fix = "write the smallest and the largest possible value, not those that were seen, such as"
@@ -497,6 +498,18 @@ def check_scale(parsed: ParsedTable, kind: Kind, limits: tuple[float, float] | N
             f"{expected} (outside only in {join_names(outside)}); "
             f"{_other_unit_advice(parsed, outside)}."
         )
+    _check_odd_cells(parsed, kind, (0.0, 1.0))
+
+
+def _check_odd_cells(parsed: ParsedTable, kind: Kind, bounds: tuple[float, float]) -> None:
+    """Raise TableError for cells in percent or marks of missing ones; a range would hide them."""
+    texts = [text for name, text in parsed.odd_cells.items() if name in parsed.value_columns]
+    if texts:
+        raise TableError(
+            f"{parsed.source}: {kind} must be in [{bounds[0]:g}, {bounds[1]:g}], got {texts[0]}, "
+            f"or, if they are numbers like the others, write {option_text('range')} with the "
+            "smallest and the largest possible value."
+        )
 
 
 def other_unit(parsed: ParsedTable) -> list[str]:
@@ -538,7 +551,7 @@ def range_option(parsed: ParsedTable, kind: Kind) -> str:
         low, high = value_range(parsed)
     except TableError:
         return ""
-    if (low >= 0 and high <= 1) or other_unit(parsed):
+    if (low >= 0 and high <= 1) or other_unit(parsed) or parsed.odd_cells:
         return ""
     # Only the user knows a time limit. Scores have a known range; times and prices are open above.
     if parsed.has_timeouts or kind == "scores":

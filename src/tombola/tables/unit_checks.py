@@ -23,6 +23,16 @@ from tombola.units import Units
 
 # Actions that an error message lists, as a command to copy.
 _MAX_LISTED = 20
+# Numbers that mark a missing cell beside numbers above 0.
+_MARKS = (-1.0, -9.0, -99.0, -999.0, -9999.0)
+# Numbers from which a share of percent is told, and its largest.
+_PERCENT = (10.0, 100.0)
+# Other cells for each odd one, and of all, from which it is told; different numbers of them.
+_MIN_OTHERS_EACH = 2
+_MIN_OTHERS = 4
+_MIN_DIFFERENT = 3
+# Cells that a message names.
+_MAX_CELLS = 3
 # Fix of a number outside of the range, in commands with the option --range.
 _RANGE_FIX = "repair it, or give the range of the numbers: --range LOW,HIGH"
 
@@ -160,6 +170,69 @@ def columns_in_other_unit(values: NDArray[Any], names: Sequence[str]) -> list[st
         if 2 * len(outside) <= len(names) and all(clear)
         else []
     )
+
+
+def odd_cells(table: Columns, actions: Sequence[Column]) -> dict[str, str]:
+    """Return the columns with a few cells that are in percent, or mark missing answers.
+
+    The text of a column names the cells, says what they look like, and what to do. Only clear
+    signs count: 65 where all others of the table are in [0, 1] with decimals, and -1 where all
+    others are above 0.
+    """
+    # Most tables are within [0, 1], and need no copy.
+    if not any(((column.numbers < 0) | (column.numbers > 1)).any() for column in actions):
+        return {}
+    values = np.column_stack([column.numbers for column in actions])
+    known = values[~np.isnan(values)]
+    if _has_marks(known):
+        are_odd = values < 0
+        looks = "like a mark for a missing answer"
+        fix = f"leave them blank, and state {option_text('missing')}"
+    elif _has_percent(known) and any(classify_name(column.name) != "cost" for column in actions):
+        are_odd = values > 1
+        looks = "like percent beside numbers in [0, 1]"
+        fix = "divide them by 100"
+    else:
+        return {}
+    found = {}
+    for column, is_odd in zip(actions, are_odd.T, strict=True):
+        rows = np.flatnonzero(is_odd).tolist()
+        cells = [f"{column.numbers[row]:g} in {table.place(row)}" for row in rows[:_MAX_CELLS]]
+        more = f" and {len(rows) - len(cells):,} more" if len(rows) > len(cells) else ""
+        if cells:
+            found[column.name] = (
+                f"{', '.join(cells)}{more}, column {column.name!r}: such cells look {looks}; {fix}"
+            )
+    return found
+
+
+def _has_marks(known: NDArray[Any]) -> bool:
+    """Return whether a few numbers below 0 are one mark, and all others are above 0."""
+    below = known < 0
+    return (
+        _are_few(below)
+        and float(known.min()) in _MARKS
+        and bool((known[below] == known.min()).all())
+        and bool((known != 0).all())
+        and len(np.unique(known[~below])) >= _MIN_DIFFERENT
+    )
+
+
+def _has_percent(known: NDArray[Any]) -> bool:
+    """Return whether a few numbers are percentages, and all others in [0, 1], most with decimals."""
+    is_large = (known >= _PERCENT[0]) & (known <= _PERCENT[1])
+    others = known[~is_large]
+    return (
+        _are_few(is_large)
+        and bool(((others >= 0) & (others <= 1)).all())
+        and 2 * int(np.count_nonzero((others > 0) & (others < 1))) > len(others)
+    )
+
+
+def _are_few(mask: NDArray[np.bool_]) -> bool:
+    """Return whether some cells are in a mask, and enough others are not."""
+    count = int(mask.sum())
+    return 0 < count and len(mask) - count >= max(_MIN_OTHERS, _MIN_OTHERS_EACH * count)
 
 
 def unit_question(values: NDArray[Any]) -> str:

@@ -18,7 +18,7 @@ from tombola.tables.options import ParsedTable, ReadOptions, logged_table_error,
 from tombola.tables.question import Question
 from tombola.tables.roles import NOT_SELECTED, detect, row_numbers
 from tombola.tables.runs import cube_of, mean_of_runs, run_numbers, runs_note
-from tombola.tables.unit_checks import check_percent_cells
+from tombola.tables.unit_checks import check_percent_cells, odd_cells
 
 
 def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
@@ -98,6 +98,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         row_mask=None if row_mask.all() else row_mask,
         runs=runs,
         line_rows=line_rows,
+        odd_cells=odd_cells(table, roles.candidates),
         possible_features=possible_features(
             table, [name for name in roles.ignored if roles.ignored[name] != AS_REQUESTED]
         ),
