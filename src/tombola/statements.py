@@ -583,6 +583,9 @@ class Statement:
     def sentence(self) -> str:
         """Conclusions, reading and confidence, without the parts and the counts."""
         observed = "" if self.standing is None else self.standing.text(self.quantity)
+        if self.standing is not None and self.counts.on_file and not self.standing.is_final:
+            # Means on a page are over all answers, those on file, too.
+            observed += " on the rows counted"
         clauses = []
         if self.conclusions:
             tail = filter(None, [self.confidence, self.condition, observed])

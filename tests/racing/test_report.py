@@ -63,6 +63,31 @@ def test_page_says_how_probable_an_error_is() -> None:
     assert "assumption" not in page
 
 
+def test_counts_of_page_with_answers_on_file_add_up() -> None:
+    """Of 600 cells 200 are on file; the pilot asks some of the others twice."""
+    known = np.full((300, 2), np.nan)
+    known[:200, 0] = 0.0
+    race = Race("ab", 300, seed=1, known=known)
+    for _ in range(3):
+        for call in race.calls(8):
+            race.record(call, loss=0.1 * (call.candidate == "b"))
+    extra = len(race.pilot)
+    called = race.calls_answered - extra
+    assert extra > 0
+    page = RaceReport.from_race(race).to_html()
+    assert (
+        f"The table has 600 cells: 200 on file, {called} answered by calls, {400 - called} "
+        f"without an answer. {extra} calls of the pilot filled no cell."
+    ) in page
+    assert "was never asked" not in page
+    assert "rows counted, of 300" in page
+    assert "Pilot (" in page
+    assert " in mean loss on the rows counted; " in race.verdict
+    axes = race.plot("lanes").axes[0]
+    assert axes.get_xlabel() == "rows counted, of 300 in random order"
+    assert axes.texts[-1].get_text().endswith(" of 600 answers not counted")
+
+
 def test_gate_highlights_candidates_that_passed() -> None:
     race = answer_all(
         Race(["old", "new", "bad"], 40, seed=1, baseline="old", better=True),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tombola._formatting import format_number, format_percent
+from tombola._formatting import format_number, format_percent, plural
 from tombola._types import Floats
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.components import Answer, DotList, DotRow
@@ -58,6 +58,7 @@ def race_page(report: "RaceReport") -> str:
         ended="dropped" if race.settings.baseline is None else "decided",
         ranks=_rank_list(report),
         means=_mean_list(report) if race.calls_on_file else None,
+        cells_text=_cells_text(race) if race.calls_on_file else "",
         is_recorded=race.reading == "recorded",
         drawings=[draw_for_page(f"race-{index}", chart) for index, chart in enumerate(charts)],
     )
@@ -209,6 +210,23 @@ def _mean_list(report: "RaceReport") -> DotList:
             )
         )
     return DotList(tuple(rows), units.low, units.high, f"mean {units.quantity}")
+
+
+def _cells_text(race: "Race") -> str:
+    """Return how many cells of the table are known from where, so that the counts add up.
+
+    Second calls of a pilot are calls, too, but they fill no cell.
+    """
+    cells = len(race.rows) * len(race.candidates)
+    known = sum(int((~np.isnan(column)).sum()) for column in race.answer_columns())
+    called = known - race.calls_on_file
+    text = (
+        f"The table has {plural(cells, 'cell')}: {race.calls_on_file:,} on file, {called:,} "
+        f"answered by calls, {cells - known:,} without an answer."
+    )
+    if extra := race.calls_answered - called:
+        text += f" {plural(extra, 'call')} of the pilot filled no cell."
+    return text
 
 
 def wealth_chart(report: "RaceReport") -> Chart:

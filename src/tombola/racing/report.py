@@ -225,7 +225,13 @@ def plot_race(
         )
     report = RaceReport.from_race(race)
     if curve == "lanes":
-        return draw_lanes(race_lanes(report), len(race.rows), axes=axes, size=size)
+        return draw_lanes(
+            race_lanes(report),
+            len(race.rows),
+            on_file=bool(race.calls_on_file),
+            axes=axes,
+            size=size,
+        )
     return draw_chart(charts[curve](report), axes=axes, size=size)
 
 

@@ -48,13 +48,14 @@ def draw_lanes(
     *,
     title: str = "",
     noun: str = "rows",
+    on_file: bool = False,
     axes: "Axes | None" = None,
     size: tuple[float, float] | None = None,
 ) -> "Figure":
     """Draw the lanes of a race, the first at the top; return the figure.
 
-    rows: length of the list; noun: the word for its rows. Axes or a size in inches may be given,
-    but not both.
+    rows: length of the list; noun: the word for its rows. on_file: whether some answers cost no
+    call, so that the lanes count answers. Axes or a size in inches may be given, but not both.
 
     >>> lanes = [Lane("A", 40, "best, proved", "good"), Lane("B", 40, "out after 40")]
     >>> [text.get_text() for text in draw_lanes(lanes, 100).axes[0].texts]
@@ -83,7 +84,9 @@ def draw_lanes(
     axes.text(
         rows,
         heights[-1] - 0.42,
-        f"{total - calls:,} of {plural(total, 'call')} never made",
+        f"{total - calls:,} of {plural(total, 'answer')} not counted"
+        if on_file
+        else f"{total - calls:,} of {plural(total, 'call')} never made",
         ha="right",
         va="top",
         fontsize=9,
@@ -96,7 +99,9 @@ def draw_lanes(
         label.set_fontweight("bold" if lane.tone == "good" else "normal")
     axes.set_xlim(0, rows)
     axes.set_ylim(heights[-1] - 0.95, 0.5)
-    axes.set_xlabel(f"{noun} asked, of {rows:,} in random order", color=INK_COLOUR)
+    axes.set_xlabel(
+        f"{noun} {'counted' if on_file else 'asked'}, of {rows:,} in random order", color=INK_COLOUR
+    )
     axes.tick_params(which="both", colors=INK_COLOUR)
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
