@@ -1,5 +1,6 @@
 """The engine: rng, memory, fingerprints, and compiled code that is cached and never stale."""
 
+import gc
 import importlib
 import json
 import math
@@ -573,3 +574,33 @@ def test_sums_over_four_lanes_are_sums(size: int) -> None:
     assert total(left) == pytest.approx(left.sum())
     assert dot(left, right) == pytest.approx(left @ right)
     assert least(left) == left.min()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("fails", [True, False])
+def test_garbage_collector_is_as_before(
+    enabled: bool, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It pauses while Numba compiles, and is then as it was, after an error too."""
+
+    def increase(x: float) -> float:
+        return x + 1.0
+
+    def compile_(signature: Any) -> None:
+        assert not gc.isenabled()
+        if fails:
+            raise ValueError(signature)
+
+    dispatcher = types.SimpleNamespace(compile=compile_)
+    monkeypatch.setattr(compiler, "_dispatcher", lambda *_, **__: dispatcher)
+    monkeypatch.setattr(compiler, "is_cached", lambda _: False)
+    monkeypatch.setattr(compiler, "_loops", {})
+    monkeypatch.setattr(compiler, "_compiled", {})
+    was_enabled = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with pytest.raises(LearnerError) if fails else nullcontext():
+            compile_loop(increase, (1.0,))
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()

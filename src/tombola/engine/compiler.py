@@ -11,6 +11,7 @@ is interpreted where that is cheaper. Both ways give the same bits. With NUMBA_D
 where Numba is not installed, everything is interpreted, and Numba is never imported.
 """
 
+import gc
 import os
 import types
 from collections.abc import Iterator, Mapping
@@ -257,9 +258,26 @@ def _ready(dispatcher: Any, arguments: tuple[Any, ...]) -> Any:
     key = (id(dispatcher), *map(_type_key, arguments))
     if key in _compiled:
         return dispatcher
-    dispatcher.compile(tuple(typeof(argument) for argument in arguments))
+    with _no_collection():
+        dispatcher.compile(tuple(typeof(argument) for argument in arguments))
     _compiled[key] = dispatcher
     return dispatcher
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Pause the garbage collector in the `with` block.
+
+    Numba makes many objects that live until the end of a compilation. The collector visits them
+    again and again, and finds nothing: a sixth of the time.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _type_key(argument: Any) -> Any:

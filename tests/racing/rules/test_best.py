@@ -193,7 +193,7 @@ class OpponentAfterTheRow(Best):
 
     @staticmethod
     def step(state: Any, losses: Any) -> None:
-        leader, runner = best_two(state)
+        leader, runner = best_two(state.active, state.total_loss)
         for b in range(losses.size):
             if state.active[b] > 0.0:
                 o = leader if b != leader else runner
@@ -288,13 +288,10 @@ class OpponentsOfPresentRow(Best):
 
     @staticmethod
     def step(state: Any, losses: Any) -> None:
-        past = state.total_loss.copy()
-        state.total_loss[:] = losses
-        rank_candidates(state, state.products, MOST_OPPONENTS + 1)
-        state.total_loss[:] = past
+        rank_candidates(state.ranked, state.active, losses, MOST_OPPONENTS + 1)
         for b in range(losses.size):
-            state.current_wealth[b] = bet_against(state, state.products, losses, b, -1)
-        add_products(state, state.products, losses)
+            state.current_wealth[b] = bet_against(state, None, state.products, losses, b, -1)
+        add_products(state.products, state.active, losses)
         count_row(state, losses)
         finish(state, 1.0)
 

@@ -88,13 +88,10 @@ def _with_opponents_of_present_row(rule: Elimination) -> Elimination:
     """Choose the opponents of `Best` by the losses of the row to bet on: a fault."""
 
     def step(state: Any, losses: Floats) -> None:
-        past = state.total_loss.copy()
-        state.total_loss[:] = losses
-        rank_candidates(state, state.products, MOST_OPPONENTS + 1)
-        state.total_loss[:] = past
+        rank_candidates(state.ranked, state.active, losses, MOST_OPPONENTS + 1)
         for b in range(losses.size):
-            state.current_wealth[b] = bet_against(state, state.products, losses, b, -1)
-        add_products(state, state.products, losses)
+            state.current_wealth[b] = bet_against(state, None, state.products, losses, b, -1)
+        add_products(state.products, state.active, losses)
         count_row(state, losses)
         finish(state, 1.0)
 

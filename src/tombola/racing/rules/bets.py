@@ -75,11 +75,14 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
     d: the difference of this row, loss of the candidate minus loss of its opponent, in [-1, 1].
     shift: largest mean difference under the null hypothesis.
     """
-    variance = (0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0)
-    return bet_at_variance(state, bettor, lead, d, shift, variance)
+    return bet_at_variance(state, bettor, lead, d, shift, variance_so_far(state, bettor))
 
 
-@no_inline
+def variance_so_far(state: Any, bettor: int) -> float:
+    """Return the estimated variance of d of one bettor, from its rows so far; a kernel."""
+    return float((0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0))
+
+
 def bet_at_variance(
     state: Any, bettor: int, lead: float, d: float, shift: float, variance: float
 ) -> float:
@@ -244,7 +247,7 @@ def _move_stakes(
     edge = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
     adjusted = largest_growth(edge, variance, m - low)
     m = shift if population == math.inf else (population * shift - lead) / (population - n)
-    variance = (0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0)
+    variance = variance_so_far(state, bettor)
     edge = gain * shrunk_edge(gain * (lead - n * shift), gain * n + PRIOR_ROWS, variance)
     plain = largest_growth(edge, variance, 1.0 + m)
     squares = adjusted * adjusted + plain * plain

@@ -9,7 +9,13 @@ from typing import Any
 
 from tombola._types import Floats
 from tombola.engine.intrinsics import no_inline
-from tombola.racing.rules.bets import bet, bet_at_variance, expected_growth, is_refuted
+from tombola.racing.rules.bets import (
+    bet,
+    bet_at_variance,
+    expected_growth,
+    is_refuted,
+    variance_so_far,
+)
 from tombola.racing.rules.opponents import (
     add_products,
     count_opponents,
@@ -31,16 +37,15 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
     A kernel, as `Elimination.step` (docs/theory/race.md, Theorem 1). Bettor b bets against
     candidate b.
     """
-    leader, runner = best_two(state)
-    rank_candidates(state, state.products, MOST_OPPONENTS + 1)
+    leader, runner = best_two(state.active, state.total_loss)
+    rank_candidates(state.ranked, state.active, state.total_loss, MOST_OPPONENTS + 1)
     below = 0
     for b in range(losses.size):
         if state.active[b] > 0.0:
-            o = _opponent(state, state.prior_noise, b, leader, runner)
-            state.opponent[b] = o
-            state.current_wealth[b] = bet_against(state, state.products, losses, b, o)
+            o = leader if b != leader else runner
+            state.current_wealth[b] = bet_against(state, state.offset, state.products, losses, b, o)
             below += state.current_wealth[b] < state.threshold
-    add_products(state, state.products, losses)
+    add_products(state.products, state.active, losses)
     count_row(state, losses)
     for b in range(losses.size):
         # If every wealth has reached the threshold, the leader stays, so that one candidate is
@@ -52,42 +57,60 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
 
 
 @no_inline
-def bet_against(state: Any, products: Any, losses: Floats, b: int, o: int) -> float:
+def bet_against(state: Any, offset: Any, products: Any, losses: Floats, b: int, o: int) -> float:
     """Bet on one row that candidate b is not the best; return the wealth.
 
-    With `products` the opponent is a mean of several candidates, o the best of them.
+    o: the best other candidate. It is the opponent, or with `products` the first of several whose
+        mean is. With predictions a known candidate may be.
+    offset: None without predictions; Numba then leaves out their part, which is slow to compile.
     """
+    if offset is not None:
+        known = _known_opponent(state, b, o)
+        state.opponent[b] = known
+        lead = state.total_loss[b] - state.total_loss[known]
+        return bet(state, b, b, known, lead, losses[b] - losses[known], 0.0)
+    state.opponent[b] = o
     if products is None:
         lead = state.total_loss[b] - state.total_loss[o]
-        return bet(state, b, b, o, lead, losses[b] - losses[o], 0.0)
-    size = 0
-    for candidate in state.ranked[: MOST_OPPONENTS + 1]:
-        if candidate != b:
-            state.opponents[size] = candidate
-            size += 1
-    count, variance = count_opponents(state, products, b, MOST_OPPONENTS, _PSEUDO_ROWS, _FACTOR)
-    lead = state.total_loss[b] - mean_opponent(state, state.total_loss, count)
-    d = losses[b] - mean_opponent(state, losses, count)
+        d = losses[b] - losses[o]
+        variance = variance_so_far(state, b)
+    else:
+        opponents = state.opponents
+        size = 0
+        for place in range(MOST_OPPONENTS + 1):
+            if place < state.ranked.size and state.ranked[place] != b:
+                opponents[size] = state.ranked[place]
+                size += 1
+        count, variance = count_opponents(
+            opponents,
+            state.total_loss,
+            products,
+            state.rows_seen[0],
+            b,
+            MOST_OPPONENTS,
+            _PSEUDO_ROWS,
+            _FACTOR,
+        )
+        lead = state.total_loss[b] - mean_opponent(opponents, state.total_loss, count)
+        d = losses[b] - mean_opponent(opponents, losses, count)
     return bet_at_variance(state, b, lead, d, 0.0, variance)
 
 
-@no_inline
-def _opponent(state: Any, prior_noise: Any, b: int, leader: int, runner: int) -> int:
-    """Return the opponent of b on the next row: the leader, or a known candidate.
+def _known_opponent(state: Any, b: int, best: int) -> int:
+    """Return the opponent of b on the next row, with predictions: `best`, or a known candidate.
 
     Any choice by past rows is valid. A known candidate has no residual and allows larger bets, so
-    that it may drop b sooner than the leader does; the expected growth of the wealth decides.
-    Without predictions `prior_noise` is None, and Numba leaves out the search.
+    that it may drop b sooner than the best other one does; the expected growth of the wealth
+    decides.
     """
-    opponent = leader if b != leader else runner
-    if prior_noise is not None:
-        largest = expected_growth(state, b, opponent)
-        for o in range(state.active.size):
-            if prior_noise[o] == 0.0 and state.active[o] > 0.0 and o != b:
-                growth = expected_growth(state, b, o)
-                if growth > largest:
-                    opponent = o
-                    largest = growth
+    opponent = best
+    largest = expected_growth(state, b, opponent)
+    for o in range(state.active.size):
+        if state.prior_noise[o] == 0.0 and state.active[o] > 0.0 and o != b:
+            growth = expected_growth(state, b, o)
+            if growth > largest:
+                opponent = o
+                largest = growth
     return opponent
 
 
@@ -127,18 +150,18 @@ def _smallest_bound(state: Any) -> int:
 
 
 @no_inline
-def best_two(state: Any) -> tuple[int, int]:
+def best_two(active: Floats, total_loss: Floats) -> tuple[int, int]:
     """Return the two active candidates of least total loss, best first; a kernel.
 
     -1 stands for a missing one. Inlined, it would be typed as the literal -1 at first, and Numba
     would compile every function that it is passed to twice.
     """
     first, second = -1, -1
-    for a in range(state.total_loss.size):
-        if state.active[a] > 0.0:
-            if first < 0 or state.total_loss[a] < state.total_loss[first]:
+    for a in range(total_loss.size):
+        if active[a] > 0.0:
+            if first < 0 or total_loss[a] < total_loss[first]:
                 first, second = a, first
-            elif second < 0 or state.total_loss[a] < state.total_loss[second]:
+            elif second < 0 or total_loss[a] < total_loss[second]:
                 second = a
     return first, second
 

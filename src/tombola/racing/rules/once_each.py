@@ -46,7 +46,7 @@ class OnceEach(Elimination):
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
         k = losses.size
-        leader, _ = best_two(state)
+        leader, _ = best_two(state.active, state.total_loss)
         below = 0
         for b in range(k):
             if state.active[b] > 0.0:

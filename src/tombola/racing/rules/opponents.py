@@ -19,26 +19,25 @@ _PRIOR_VARIANCE = 0.25
 
 
 @no_inline
-def rank_candidates(state: Any, products: Any, count: int) -> None:
-    """Write the best active candidates by total loss into `state.ranked`, at most `count`.
+def rank_candidates(ranked: Any, active: Floats, total_loss: Floats, count: int) -> None:
+    """Write the best active candidates by total loss into `ranked`, at most `count`; a kernel.
 
-    The places behind the last one are -1. Without `products` every candidate has a single opponent,
-    and Numba leaves out the body.
+    The places behind the last one are -1. `ranked` is None where every candidate has a single
+    opponent, and Numba leaves out the body.
     """
-    if products is None:
+    if ranked is None:
         return
-    ranked = state.ranked
-    total_loss = state.total_loss
     size = 0
     for i in range(ranked.size):
         ranked[i] = -1.0
     for a in range(total_loss.size):
-        if state.active[a] > 0.0:
+        if active[a] > 0.0:
             place = size
             while place > 0 and total_loss[a] < total_loss[int(ranked[place - 1])]:
                 place -= 1
             if place < count:
-                size = min(size + 1, count)
+                if size < count:
+                    size += 1
                 for i in range(size - 1, place, -1):
                     ranked[i] = ranked[i - 1]
                 ranked[place] = a
@@ -46,16 +45,21 @@ def rank_candidates(state: Any, products: Any, count: int) -> None:
 
 @no_inline
 def count_opponents(
-    state: Any, products: Any, b: int, most: int, pseudo_rows: float, factor: float
+    opponents: Floats,
+    total_loss: Floats,
+    products: Floats,
+    n: float,
+    b: int,
+    most: int,
+    pseudo_rows: float,
+    factor: float,
 ) -> tuple[int, float]:
-    """Return how many of `state.opponents` candidate b bets against, and the variance of that.
+    """Return how many of `opponents` candidate b bets against, and the variance of that; a kernel.
 
     The opponents are numbered from the best on, and end with -1. The variance is that of the loss
-    of b minus the mean loss of its opponents, over the rows so far and `pseudo_rows`. A larger mean is taken if its
-    ratio is larger by `factor`.
+    of b minus the mean loss of its opponents, over the n rows so far and `pseudo_rows`. A larger
+    mean is taken if its ratio is larger by `factor`.
     """
-    n = state.rows_seen[0]
-    opponents = state.opponents
     chosen = 1
     least = _PRIOR_VARIANCE
     largest = 0.0
@@ -66,12 +70,12 @@ def count_opponents(
         o = int(opponents[h - 1])
         if o < 0:
             break
-        total += state.total_loss[o]
+        total += total_loss[o]
         cross += products[b, o]
         square += products[o, o]
         for i in range(h - 1):
             square += 2.0 * products[int(opponents[i]), o]
-        lead = state.total_loss[b] - total / h
+        lead = total_loss[b] - total / h
         spread = products[b, b] - 2.0 * cross / h + square / (h * h)
         if n > 0.0:
             spread -= lead * lead / n
@@ -85,25 +89,26 @@ def count_opponents(
     return chosen, least
 
 
-def mean_opponent(state: Any, values: Floats, count: int) -> float:
-    """Return the mean of `values` over the first `count` of `state.opponents`; a kernel."""
+def mean_opponent(opponents: Floats, values: Floats, count: int) -> float:
+    """Return the mean of `values` over the first `count` of `opponents`; a kernel."""
     amount = 0.0
     for i in range(count):
-        amount += values[int(state.opponents[i])]
+        amount += values[int(opponents[i])]
     return amount / count
 
 
 @no_inline
-def add_products(state: Any, products: Any, losses: Floats) -> None:
+def add_products(products: Any, active: Floats, losses: Floats) -> None:
     """Add the products of the losses of a row, for active candidates; a kernel.
 
-    Sums of dropped candidates stay as they are, and are not read any more.
+    Sums of dropped candidates stay as they are, and are not read any more. `products` is None where
+    every candidate has a single opponent, and Numba leaves out the body.
     """
     if products is None:
         return
     for a in range(losses.size):
-        if state.active[a] > 0.0 and losses[a] != 0.0:
+        if active[a] > 0.0 and losses[a] != 0.0:
             for b in range(a + 1):
-                if state.active[b] > 0.0:
+                if active[b] > 0.0:
                     products[a, b] += losses[a] * losses[b]
                     products[b, a] = products[a, b]

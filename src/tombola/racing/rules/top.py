@@ -126,11 +126,13 @@ class Top(Elimination):
             _list_sets(state)
         if state.wealth.shape[0] > state.members.shape[0]:
             _update_pairs(state, losses)
-        rank_candidates(state, state.products, _MOST_OPPONENTS + int(state.top))
+        rank_candidates(
+            state.ranked, state.active, state.total_loss, _MOST_OPPONENTS + int(state.top)
+        )
         for s in range(int(state.n_sets[0])):
             _bet_against_set(state, state.products, losses, s)
-        leader, _ = best_two(state)
-        add_products(state, state.products, losses)
+        leader, _ = best_two(state.active, state.total_loss)
+        add_products(state.products, state.active, losses)
         count_row(state, losses)
         if state.rows_seen[0] >= state.population:
             _drop_by_totals(state)
@@ -246,17 +248,26 @@ def _bet_against_set(state: Any, products: Any, losses: Floats, s: int) -> None:
         lead = state.total_loss[worst] - state.total_loss[best]
         bet(state, s, worst, best, lead, losses[worst] - losses[best], 0.0)
     else:
+        opponents = state.opponents
         size = 0
-        for place in state.ranked[: _MOST_OPPONENTS + int(state.top)]:
-            candidate = int(place)
-            if candidate < 0 or state.members[s, candidate] == 0.0:
-                state.opponents[size] = candidate
-                size += 1
+        for place in range(_MOST_OPPONENTS + int(state.top)):
+            if place < state.ranked.size:
+                candidate = int(state.ranked[place])
+                if candidate < 0 or state.members[s, candidate] == 0.0:
+                    opponents[size] = candidate
+                    size += 1
         count, variance = count_opponents(
-            state, products, worst, _MOST_OPPONENTS, _PSEUDO_ROWS, _FACTOR
+            opponents,
+            state.total_loss,
+            products,
+            state.rows_seen[0],
+            worst,
+            _MOST_OPPONENTS,
+            _PSEUDO_ROWS,
+            _FACTOR,
         )
-        lead = state.total_loss[worst] - mean_opponent(state, state.total_loss, count)
-        d = losses[worst] - mean_opponent(state, losses, count)
+        lead = state.total_loss[worst] - mean_opponent(opponents, state.total_loss, count)
+        d = losses[worst] - mean_opponent(opponents, losses, count)
         bet_at_variance(state, s, lead, d, 0.0, variance)
 
 

@@ -78,7 +78,7 @@ class WholePasses(Elimination):
             state.wealth[[b * k + o for o in others], 0] = wealth[-1]
             opponents = [b * k + o for o in range(k) if o != b]
             state.current_wealth[b] = state.wealth[opponents, 0].mean()
-        leader, _ = best_two(state)
+        leader, _ = best_two(state.active, state.total_loss)
         refuted = [b for b in active if state.current_wealth[b] >= state.threshold]
         for b in refuted:
             # If all are refuted, the leader stays, so that one candidate is left.

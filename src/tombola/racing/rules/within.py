@@ -143,7 +143,7 @@ class Within(Elimination):
 def _update_accounts(state: Any, losses: Floats) -> None:
     """Bet on one row before counting it, in accounts for candidates near the leader."""
     k = losses.size
-    leader, _ = best_two(state)
+    leader, _ = best_two(state.active, state.total_loss)
     for a in range(k):
         close = (
             state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.tolerance
