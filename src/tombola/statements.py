@@ -68,6 +68,8 @@ FILE_ORDER = "candidates with equal means are placed as in the file"
 
 # Names that a sentence spells out at most; the rest is counted. More make it hard to read.
 _MAX_NAMES = 10
+# Names of leaders in a sentence on more candidates than that.
+_LEADERS = 3
 # Significant digits of a bound.
 _DIGITS = 4
 # Characters of an open question: room for `_MAX_NAMES` long names, so that none is cut.
@@ -283,10 +285,13 @@ def _best_text(conclusion: Conclusion, quantity: Quantity) -> str:
 def _among_text(conclusion: Conclusion, quantity: Quantity) -> str:
     best = f"the best {conclusion.top}" if conclusion.top > 1 else "the best"
     verb = "are" if conclusion.top > 1 else "is"
-    return (
-        f"{best} of {plural(conclusion.field, quantity.noun)} {verb} among "
-        f"{_join(conclusion.subject)}"
-    )
+    left = len(conclusion.subject)
+    names = _join(conclusion.subject)
+    if left > _MAX_NAMES:
+        # Leaders come first; more names would hide how many there are.
+        names = join_names(conclusion.subject, limit=_LEADERS)
+        names += f" ({left:,} of {conclusion.field:,} are left, {conclusion.field - left:,} out)"
+    return f"{best} of {plural(conclusion.field, quantity.noun)} {verb} among {names}"
 
 
 def _within_text(conclusion: Conclusion, quantity: Quantity) -> str:

@@ -88,6 +88,20 @@ def test_counts_of_page_with_answers_on_file_add_up() -> None:
     assert axes.texts[-1].get_text().endswith(" of 600 answers not counted")
 
 
+def test_sentence_on_many_candidates_names_the_leaders_and_counts_the_rest() -> None:
+    names = [f"c{number:02d}" for number in range(20)]
+    race = Race(names, 2_000, seed=1, answers="fixed")
+    while not race.dropped:
+        for call in race.calls():
+            number = int(call.candidate[1:])
+            loss = 1.0 if number < 2 else 0.3 - number / 1_000
+            race.record(call, loss=loss)
+    assert len(race.active) == 18
+    assert (
+        "the best of 20 candidates is among c19, c18, c17 and 15 more (18 of 20 are left, 2 out) on"
+    ) in race.verdict
+
+
 def test_gate_highlights_candidates_that_passed() -> None:
     race = answer_all(
         Race(["old", "new", "bad"], 40, seed=1, baseline="old", better=True),

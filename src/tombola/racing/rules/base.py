@@ -382,7 +382,9 @@ class Elimination(ABC):
             return (Conclusion("tied", tied, than=ahead, field=k, top=self.target),)
         if len(self.active) == k:
             return ()
-        return (Conclusion("among", subject, field=k, top=self.target),)
+        # Best first, since a sentence names only the first of many.
+        left = sorted(self.answer, key=lambda a: float(self.state.total_loss[a]))
+        return (Conclusion("among", tuple(names[a] for a in left), field=k, top=self.target),)
 
     def questions(self, names: Sequence[str], units: Units) -> tuple[Conclusion, ...]:
         """Return what is open, as conclusions that would answer it; parameters as above."""
