@@ -119,6 +119,19 @@ def test_gate_highlights_candidates_that_passed() -> None:
     ] * 3 + [False]
 
 
+def test_a_gate_says_over_which_rows_a_difference_is() -> None:
+    """The means of a list and the difference in the answer are over different rows."""
+    race = Race(["old", "new", "bad"], 40, seed=1, baseline="old", better=True)
+    losses = {"old": 0.5, "new": 0.4, "bad": 1.0}
+    race = answer_all(race, losses)
+    assert race.whole.rule.state.drop_row[2] < race.rows_counted
+    page = RaceReport.from_race(race).to_html()
+    assert "compares both on the same rows, those up to the decision" in page
+    assert f"the mean of old here is over all {race.rows_counted} rows counted." in page
+    best = answer_all(Race(["old", "new"], 40, seed=1), losses)
+    assert "compares both" not in RaceReport.from_race(best).to_html()
+
+
 def test_report_of_file(tmp_path: Path) -> None:
     with start_file(tmp_path / "my.race") as file:
         finish_files(file)
