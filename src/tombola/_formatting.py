@@ -213,6 +213,28 @@ def plural(count: int, noun: str, many: str = "") -> str:
     return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
 
 
+def format_forecast(count: int, most: float = math.inf) -> str:
+    """Format an estimated count with two significant digits, rounded up: more are false precision.
+
+    most: as many as there are, for an estimate that is not above it.
+
+    >>> format_forecast(87), format_forecast(131), format_forecast(396154), format_forecast(131, 134)
+    ('87', '140', '400,000', '134')
+    """
+    step = 10 ** max(0, len(str(count)) - 2)
+    rounded = -(-count // step) * step
+    return f"{rounded:,}" if rounded <= most else f"{int(most):,}"
+
+
+def forecast_text(count: int, noun: str, most: float = math.inf) -> str:
+    """Return an estimated count with its noun.
+
+    >>> forecast_text(1, "row"), forecast_text(134028, "row")
+    ('1 row', '140,000 rows')
+    """
+    return f"{format_forecast(count, most)} {noun if count == 1 else f'{noun}s'}"
+
+
 def since_text(since: float | None) -> str:
     """Return a Unix time as text after a comma, in local time; "" for None."""
     return "" if since is None else time.strftime(", since %Y-%m-%d %H:%M", time.localtime(since))

@@ -1,5 +1,6 @@
 """`gate`: verdicts, shared levels, rows, groups, clusters and runs, through the public function."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -362,3 +363,21 @@ def test_columns_of_losses_are_called_losses(tmp_path: Path) -> None:
     result = tombola.gate(path, baseline="old", within=0.1, kind="losses")
     assert "; loss: lower is better" in str(result)
     assert "score" not in str(result)
+
+
+def test_a_forecast_has_two_digits() -> None:
+    """About 396,154 rows would be a false precision."""
+    undecided = tombola.gate(
+        {f"q{i}": float(i % 5 > 0) for i in range(100)},
+        {f"q{i}": float(i % 4 > 0) for i in range(100)},
+        within=0.07,
+        kind="scores",
+    )
+    (comparison,) = undecided.comparisons
+    assert comparison.rows_needed is not None
+    assert comparison.rows_needed > 100
+    step = 10 ** (len(str(comparison.rows_needed)) - 2)
+    assert comparison.rows_needed % step, "the exact number has more digits"
+    shown = math.ceil(comparison.rows_needed / step) * step
+    assert f"about {shown:,} rows settle" in comparison.next_text("row")
+    assert f"{comparison.rows_needed:,}" not in str(undecided)

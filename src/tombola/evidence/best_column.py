@@ -11,6 +11,7 @@ import numpy as np
 from tombola import _validate
 from tombola._formatting import (
     confidence_text,
+    forecast_text,
     format_range,
     is_cli_style,
     join_names,
@@ -139,7 +140,8 @@ class BestColumn(PageResult):
             more = self.forecast
             rest = "more rows than the list has"
             if more is not None:
-                rest = f"about {plural(more, 'more row')}"
+                left = self.certificate.population - self.certificate.rounds
+                rest = f"about {forecast_text(more, 'more row', left)}"
             blocks.append(f"Forecast for {self.requested_within:g}: {rest}.")
         heading = f"{confidence_text(self.certificate.level, percent=True)} interval for all rows"
         blocks.append(Cells(("action", "rows", "mean", heading), self._cells()))

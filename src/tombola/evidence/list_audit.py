@@ -12,6 +12,7 @@ import numpy as np
 from tombola import _validate
 from tombola._formatting import (
     confidence_text,
+    format_forecast,
     is_cli_style,
     is_number,
     nan_to_none,
@@ -215,7 +216,7 @@ class AuditReport(PageResult):
 
     def _cells(self) -> list[tuple[str, ...]]:
         return [
-            _result_cells(result, expected)
+            _result_cells(result, expected, self.population)
             for result, expected in zip(self.results, self.expected_rows, strict=True)
         ]
 
@@ -243,11 +244,14 @@ class AuditReport(PageResult):
         )
 
 
-def _result_cells(result: AuditResult, expected: int | None) -> tuple[str, ...]:
-    """Return the line of a result; `expected` rows in all, if it is undecided."""
+def _result_cells(result: AuditResult, expected: int | None, population: float) -> tuple[str, ...]:
+    """Return the line of a result; `expected` rows in all, if it is undecided.
+
+    population: number of rows of the list.
+    """
     rows = f"{result.rows:,}"
     if expected is not None:
-        rows += f" (about {expected:,} in all)"
+        rows += f" (about {format_forecast(expected, population)} in all)"
     error = result.p_value_text.removeprefix("p-value ")
     mean = "-" if math.isnan(result.mean) else f"{result.mean:.5g}"
     return result.statement, result.outcome, rows, error, mean

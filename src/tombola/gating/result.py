@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tombola._formatting import HtmlTable, html_block, join_names, plural, short_repr, truncate
+from tombola._formatting import (
+    HtmlTable,
+    forecast_text,
+    html_block,
+    join_names,
+    plural,
+    short_repr,
+    truncate,
+)
 from tombola.statements import SCOPES, Conclusion, Counts, Quantity, Reading, Relation, Statement
 from tombola.units import Units
 
@@ -202,7 +210,7 @@ class Comparison:
                 f"the change is so close to the limit that no number of {unit}s is known to "
                 f"settle it; {read} probably settle an allowed loss of {self.number(self.settled)}"
             )
-        needed = plural(self.rows_needed, unit)
+        needed = forecast_text(self.rows_needed, unit)
         if not self.assumes_equal:
             return f"if the change stays as it is, about {needed} settle it"
         text = f"if the versions are equal, about {needed} settle {self.margin_text()}"

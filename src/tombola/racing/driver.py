@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from tombola import _validate
 from tombola._files import exclusive_lock
-from tombola._formatting import join_names, plural
+from tombola._formatting import forecast_text, format_forecast, join_names, plural
 from tombola.errors import FeedbackError, ParameterError, SessionError, TombolaError, TombolaWarning
 from tombola.parallel.progress import NotebookLine, in_notebook, is_interactive
 from tombola.pool import frame_index, is_frame
@@ -430,9 +430,11 @@ def progress_line(race: Race) -> str:
     more = race.rows_remaining
     ends = race.rows_remaining_range
     if more and ends:
-        estimate = f", about {plural(more, 'row')} to go"
+        left = len(race.rows) - race.rows_counted
+        estimate = f", about {forecast_text(more, 'row', left)} to go"
         if ends[0] < ends[1]:
-            estimate += f" (90 % range {ends[0]:,} to {ends[1]:,})"
+            low, high = (format_forecast(end, left) for end in ends)
+            estimate += f" (90 % range {low} to {high})"
     return (
         f"row {race.rows_counted:,}: {len(race.active)} of {len(race.candidates)} in the "
         f"race{leading}, "

@@ -12,6 +12,7 @@ import numpy as np
 from tombola._formatting import (
     HtmlTable,
     distinct_names,
+    forecast_text,
     format_percent,
     html_block,
     join_names,
@@ -314,11 +315,11 @@ class Ranking(PageResult):
         needed = more_evidence(self.runs, a, b, reading.goal, beyond=beyond)
         options = []
         if needed.runs:
-            calls = plural(needed.runs_calls, "call")
-            options.append(f"{plural(needed.runs, 'more run')} of every row ({calls})")
+            calls = forecast_text(needed.runs_calls, "call")
+            options.append(f"{forecast_text(needed.runs, 'more run')} of every row ({calls})")
         if needed.rows and beyond:
-            calls = plural(needed.rows_calls, "call")
-            options.append(f"{plural(needed.rows, 'more row')} with one run each ({calls})")
+            calls = forecast_text(needed.rows_calls, "call")
+            options.append(f"{forecast_text(needed.rows, 'more row')} with one run each ({calls})")
         claim = f"{reading.title}, {self.names[a]} and {self.names[b]} are not told apart"
         if not options:
             return f"{claim}."
@@ -399,7 +400,7 @@ class Ranking(PageResult):
         if needed <= read:
             # The rule of thumb is too low here: what was read did not do it.
             return f"{sentence} More than {plural(read, unit)} are needed."
-        return f"{sentence} About {plural(math.ceil(needed), unit)} would do it."
+        return f"{sentence} About {forecast_text(math.ceil(needed), unit)} would do it."
 
     def rows_to_separate(self, first: str, second: str, reading: str | None = None) -> float:
         """Estimate the rows, or clusters, that would prove the order of two candidates.
