@@ -184,6 +184,13 @@ def gate(
         "cluster" if clusters else "row",
         tuple(_notes(versions, pairs, comparisons, settings)),
         assumption=_assumption(pairs, settings),
+        ignored={name: why for version in versions for name, why in version.ignored.items()},
+        rows_left_out=len(
+            frozenset().union(
+                *(version.rows_left_out for version in versions),
+                *(own.dropped for own in pairs.values()),
+            )
+        ),
     )
 
 
@@ -347,7 +354,10 @@ def _pair(base: Version, version: Version, metric: str, units: Units, settings: 
         row: [_run_losses(own[row], units, settings.missing) for own in (old_rows, new_rows)]
         for row in rows
     }
-    rows = [row for row in rows if not any(math.isnan(sum(own)) for own in losses[row])]
+    dropped = [row for row in rows if any(math.isnan(sum(own)) for own in losses[row])]
+    if dropped:
+        left_out = {*dropped}
+        rows = [row for row in rows if row not in left_out]
     if not rows:
         raise TableError(
             f"gate: expected rows that {base.name} and {version.name} both answered, got none of "
@@ -373,6 +383,7 @@ def _pair(base: Version, version: Version, metric: str, units: Units, settings: 
         [labels[row] for row in rows] if settings.clusters else None,
         tuple(row for row in old_rows if row not in new_rows),
         tuple(row for row in new_rows if row not in old_rows),
+        tuple(dropped),
     )
 
 

@@ -28,6 +28,7 @@ class Pairs(NamedTuple):
 
     runs: (rows, 2, runs), losses of the old and the new version; NaN where a row has fewer runs.
     old, new: (rows,), their means over the runs of a row. clusters: label of each row, or None.
+    dropped: rows of both that lack a score and are left out.
     """
 
     version: str
@@ -40,6 +41,7 @@ class Pairs(NamedTuple):
     clusters: list[str] | None
     only_old: tuple[str, ...] = ()
     only_new: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     def group(self, base: Version, by: str, group: str) -> "Pairs":
         """Return the pairs of the rows of one group."""

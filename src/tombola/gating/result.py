@@ -258,6 +258,9 @@ class GateResult:
     notes: sentences on what was read.
     race: what the race has established, if the versions were called live; None for finished scores.
     assumption: what the level needs beyond the reading, as a clause; "" for nothing.
+    ignored: columns of the files without a role, with the reason.
+    rows_left_out: rows of the files that sum up others, that the user leaves out, or that lack a
+        score and are dropped; those of one version alone are in `only_old` and `only_new`.
     """
 
     old: str
@@ -273,6 +276,8 @@ class GateResult:
     notes: tuple[str, ...] = ()
     race: Statement | None = None
     assumption: str = ""
+    ignored: dict[str, str] = field(default_factory=dict)
+    rows_left_out: int = 0
 
     @property
     def versions(self) -> list[str]:
@@ -528,7 +533,10 @@ class GateResult:
 
         verdict: exact or proved (passed), refuted (worse) or undecided. comparisons, groups: lists of
             dicts, as of `Comparison.to_json`. rows_only_in_old, rows_only_in_new: by version.
+            ignored_columns: dict from columns without a role to the reason. rows_left_out: other rows that are
+            not compared, such as sums; both of finished scores only.
         """
+        table = {"ignored_columns": dict(self.ignored), "rows_left_out": self.rows_left_out}
         return {
             "verdict": self.statement.verdict,
             "tag": self.tag,
@@ -545,6 +553,7 @@ class GateResult:
             "groups": [comparison.to_json() for comparison in self.groups],
             "rows_only_in_old": {name: list(rows) for name, rows in self.only_old.items()},
             "rows_only_in_new": {name: list(rows) for name, rows in self.only_new.items()},
+            **(table if self.race is None else {}),
             "notes": list(self.notes),
         }
 

@@ -11,6 +11,7 @@ import numpy as np
 from tombola._formatting import join_names, option_text
 from tombola.errors import ParameterError, TableError
 from tombola.tables.columns import Column, Columns
+from tombola.tables.costs import AS_REQUESTED
 from tombola.tables.derived import without_summary_rows
 from tombola.tables.formats import read_file
 from tombola.tables.formats.frames import read_frame
@@ -27,7 +28,7 @@ from tombola.tables.formats.logs import (
 from tombola.tables.input_checks import is_directory
 from tombola.tables.names import ACTION, IDS, WEAK_ACTION, direction_of, is_id_name, is_run_name
 from tombola.tables.options import ReadOptions
-from tombola.tables.roles import ask_about_candidates
+from tombola.tables.roles import NOT_SELECTED, ask_about_candidates
 from tombola.units import Kind
 
 # Names of a column that says which version answered.
@@ -69,6 +70,8 @@ class Version:
     logged: row -> an answer on it in a log, whose task and data other versions must share.
     texts: column -> text of each row, of columns with a text of its own in each row, if no column
         is known to have the ids.
+    ignored: columns of its file without a role, with the reason.
+    rows_left_out: rows of its file that sum up others, or that the user leaves out.
     """
 
     name: str
@@ -80,9 +83,12 @@ class Version:
     notes: tuple[str, ...] = ()
     logged: dict[str, LoggedAnswer] = field(default_factory=dict)
     texts: dict[str, list[str]] = field(default_factory=dict)
+    ignored: dict[str, str] = field(default_factory=dict)
+    rows_left_out: frozenset[str] = frozenset()
 
-    def renamed(self, ids: Sequence[str], note: str) -> "Version":
-        """Return the version with ids for its numbered rows."""
+    def with_ids_of(self, column: str) -> "Version":
+        """Return the version with the texts of a column as ids of its numbered rows."""
+        ids = self.texts[column]
         scores = {
             metric: {ids[int(row)]: own for row, own in rows.items()}
             for metric, rows in self.scores.items()
@@ -91,8 +97,11 @@ class Version:
             column: {ids[int(row)]: own for row, own in rows.items()}
             for column, rows in self.labels.items()
         }
-        notes = (*self.notes, note)
-        return replace(self, scores=scores, labels=labels, by_place=False, notes=notes)
+        notes = (*self.notes, f"rows are matched by {column}")
+        ignored = {name: reason for name, reason in self.ignored.items() if name != column}
+        return replace(
+            self, scores=scores, labels=labels, by_place=False, notes=notes, ignored=ignored
+        )
 
     def add(self, metric: str, row: str, score: float) -> None:
         """Add the score of one run."""
@@ -170,8 +179,7 @@ def _matched_by_text(versions: list[Version]) -> list[Version]:
                     f"{column}, which match them in different ways; write "
                     f"{option_text('ids', shared[0])}, or {option_text('ids', column)}."
                 )
-    note = f"rows are matched by {shared[0]}"
-    return [version.renamed(version.texts[shared[0]], note) for version in versions]
+    return [version.with_ids_of(shared[0]) for version in versions]
 
 
 def log_files(source: str | Path) -> list[Path]:
@@ -314,7 +322,8 @@ def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False
         ignore=roles.ignore,
         ignore_rows=roles.ignore_rows,
     )
-    table, _, notes = without_summary_rows(table, options)
+    whole = table
+    table, is_kept, notes = without_summary_rows(whole, options)
     labels = {
         column: table.find(column, option)
         for option, column in (("by", roles.groups), ("clusters", roles.clusters))
@@ -366,10 +375,33 @@ def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False
             for label, own in labels.items():
                 version.labels.setdefault(label, {})[row] = own.labels[place].strip() or "(none)"
     own_texts = {} if ids is not None or wide else _own_texts(table, free, values)
+    used = {*labels, *role_names, *(column.name for column in values)}
+    unused = _unused_columns(table, used, ignored)
+    # The id of a row tells that several files leave out the same one.
+    owners = None if ids is None else whole.by_name[ids.name].labels
+    left_out = frozenset(
+        (owners[row].strip() if owners else "") or whole.place(row)
+        for row in np.flatnonzero(~is_kept).tolist()
+    )
     for version in by_name.values():
         version.notes = tuple(notes)
         version.texts = own_texts
+        version.ignored = unused
+        version.rows_left_out = left_out
     return list(by_name.values())
+
+
+def _unused_columns(table: Columns, used: set[str], ignored: set[str]) -> dict[str, str]:
+    """Return the columns without a role, with the reason, in the words of `tables.roles`."""
+    unused = {}
+    for column in table.columns:
+        if column.name in ignored:
+            unused[column.name] = AS_REQUESTED
+        elif column.name not in used and column.first_invalid is not None:
+            unused[column.name] = "text"
+        elif column.name not in used:
+            unused[column.name] = NOT_SELECTED if column.n_numbers else "empty"
+    return unused
 
 
 def _own_texts(
