@@ -29,6 +29,9 @@ gc.set_threshold(20_000, 20, 50)
 # Where the tests run in the background, Ctrl-C is ignored, and children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Run by its test, where the package lm-eval is installed.
+collect_ignore = ["tables/formats/lm_eval_repeats.py"]
+
 Run: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

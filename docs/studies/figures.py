@@ -226,6 +226,7 @@ def run_race(table):
         workers=1,
         seed=RACE_SEED,
         kind="losses",
+        answers="fixed",
     )
     dropped = {drop.candidate: drop.row for drop in result.dropped}
     return {

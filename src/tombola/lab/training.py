@@ -51,7 +51,7 @@ class MeanSimulation(Simulation):
     >>> from tombola import FollowTheLeader, Pool, play
     >>> rows = Pool([[1, 0], [0, 1], [1, 0]])
     >>> play(MeanSimulation(FollowTheLeader()), rows, order="given", seed=0).expected_losses.tolist()
-    [1.0, 1.0, 0.25]
+    [1.0, 0.0, 0.75]
     """
 
     def plan(self, state: State, rng: RngState) -> None:

@@ -363,11 +363,9 @@ class Race(ProcessBound, Answers):
         number = self._check_ticket(ticket.ticket if isinstance(ticket, Call) else ticket)
         with self._locked():
             event = self._check_answer(number, loss, cost, others, failed=failed)
-            before = self._answers.get(number)
-            first_above = before is None and self._is_first_above_cap(event.cost)
-            if before is None:
-                self._take(event)
-        if first_above:
+            is_first_above = self._is_first_above_cap(event.cost)
+            is_new = self._keep(event)
+        if is_new and is_first_above:
             call = self.call(number)
             warnings.warn(
                 f"race: expected costs of at most {self.settings.max_call_cost:g} a call "
@@ -376,7 +374,14 @@ class Race(ProcessBound, Answers):
                 TombolaWarning,
                 stacklevel=2,
             )
-        if before is not None and not is_same_answer(before, event):
+        return is_new
+
+    def _keep(self, event: Event) -> bool:
+        """Keep an answer; return False if it is known, ConflictError if another one is."""
+        before = self._answers.get(event.ticket)
+        if before is None:
+            self._take(event)
+        elif not is_same_answer(before, event):
             raise conflicting_answer(before, event, self.settings.units)
         return before is None
 
@@ -420,14 +425,9 @@ class Race(ProcessBound, Answers):
         with self._locked():
             if not self._is_issued(ticket):
                 self._issue(ticket)
-        if event.kind == "answer":
-            self.record(
-                event.ticket,
-                loss=event.loss,
-                cost=event.cost,
-                failed=event.failed,
-                others=event.others,
-            )
+            if event.kind == "answer":
+                # Who recorded it was warned of a cost above its bound; who reads the log is not.
+                self._keep(self.checked(event))
 
     def call(self, ticket: int) -> Call:
         """Return the `Call` of a ticket, from 1; it need not be issued."""

@@ -115,8 +115,8 @@ def rank(
     <BLANKLINE>
     All rank sets hold on the answers recorded here for these 90 rows, for certain: the whole table is known.
         ranks  candidate   mean loss             interval
-            1  a                   0               0 to 0
-            2  b              0.6667     0.6667 to 0.6667
+            1  a                   0                exact
+            2  b              0.6667                exact
     """
     level = _validate.real("rank", "level", level, above=0, below=1)
     if isinstance(table, Mapping) and not hasattr(table, "columns"):
