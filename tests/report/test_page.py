@@ -50,6 +50,13 @@ def page_file(tmp_path: Path) -> Path:
     return path
 
 
+def test_print_opens_what_is_folded_away(page_file: Path) -> None:
+    _, printed = page_file.read_text(encoding="utf-8").split("@media print {", 1)
+    assert (
+        "details::details-content { content-visibility: visible; }" in printed.split("</style>")[0]
+    )
+
+
 def test_page_is_escaped_and_self_contained(page_file: Path) -> None:
     text = page_file.read_text(encoding="utf-8")
     assert "<b>statement</b>" not in text
