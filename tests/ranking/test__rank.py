@@ -275,6 +275,20 @@ def test_looks_at_a_growing_table_only_add_claims_in_order() -> None:
         assert earlier.any()
 
 
+def test_page_of_open_order_says_who_could_be_first() -> None:
+    rows = np.random.default_rng(1).random((200, 6))
+    losses = (rows < [0.1, 0.12, 0.11, 0.9, 0.9, 0.9]).astype(float)
+    page = ranking_page(rank(losses, names=list("abcdef"), kind="losses"), "ranks")
+    assert "3 of 6 could be first, 3 cannot: " in page
+    assert "groups in order" not in page
+    assert "<dt>groups, each before the next</dt><dd>2</dd>" in page
+    alike = (rows < 0.5).astype(float)
+    found = rank(alike, names=list("abcdef"), kind="losses", reading="beyond")
+    page = ranking_page(found, "ranks")
+    assert "groups" not in page.split("</section>")[0]
+    assert "There is no such edge yet; " in page
+
+
 def test_page_escapes_names() -> None:
     losses = right_or_wrong(50, [0.1, 0.9], seed=10)
     found = rank(losses, kind="losses", names=["<script>alert(1)</script>", "b"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola._formatting import format_number, format_range, plural
+from tombola._formatting import format_number, format_range, join_names, plural
 from tombola.racing.page import rank_row
 from tombola.ranking.result import MetricsRanking, Ranking, Reading
 from tombola.report.chart import Chart, Line, Point
@@ -65,13 +65,23 @@ def _answer(ranking: Ranking | MetricsRanking, first: Ranking) -> Answer:
     statement = reading.statement(first.names, first.units)
     facts = [
         ("candidates", f"{len(first.names):,}"),
-        ("groups in order", f"{len(first.groups(reading.name)):,}"),
-        ("pairs in order", _share_text(reading)),
+        ("pairs whose order is proved", _share_text(reading)),
     ]
+    if (groups := len(first.groups(reading.name))) > 1:
+        facts.insert(1, ("groups, each before the next", f"{groups:,}"))
     answer = Answer.from_statement(statement, facts)._replace(sentence=statement.caption)
     if statement.verdict == "undecided" and statement.conclusions:
-        return answer._replace(heading=f"The full order is open. {answer.heading}")
+        return answer._replace(heading=_first_text(first, reading))
     return answer
+
+
+def _first_text(ranking: Ranking, reading: Reading) -> str:
+    """Return how many candidates could be first, and who; the order behind them is open."""
+    could = [a for a in ranking.order() if reading.ranks[a, 0] == 1]
+    k = len(ranking.names)
+    cannot = "" if len(could) == k else f", {k - len(could):,} cannot"
+    names = join_names([ranking.names[a] for a in could], limit=3)
+    return f"{len(could):,} of {k:,} could be first{cannot}: {names}. The full order is open"
 
 
 def _share_text(reading: Reading) -> str:
@@ -103,7 +113,7 @@ def _section(ranking: Ranking, reading: Reading, metric: str) -> dict[str, Any]:
         "exact": reading.exact and len(ranking.readings) > 1,
         "summary": f"{plural(len(groups), 'group')}; {pairs}"
         if len(groups) > 1
-        else f"One group; {pairs}",
+        else f"There is no such edge yet; {pairs}",
         "bars": DotList(tuple(bars), 0.5, k + 0.5, "rank", _SHOWN_BARS, counts=True),
         "means": means,
         "pairs": _pair_runs(reading, ranking.order()),
