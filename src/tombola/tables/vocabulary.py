@@ -186,6 +186,7 @@ _METHODS = re.compile(
     r"(zero|one|few|many|\d+)[-_ ]?shots?|max(imum)?[-_ ]?entropy|step[-_ ]?by[-_ ]?step|no[-_ ]?rag|"
     r"top[-_ ]?k[-_ ]?sampling|top[-_ ]?p[-_ ]?sampling|least[-_ ]?to[-_ ]?most|sentence[-_ ]?bert|word2vec|"
     r"nearest[-_ ]?neighbou?rs?|majority[-_ ]?class|last[-_ ]?value|moving[-_ ]?average|seasonal[-_ ]?naive|trueskill|"
+    r"^nested[-_ ]?loop$|"
     r"^logit$)"
 )
 # Sizes of models, such as 7b and 8x22B.
@@ -468,6 +469,8 @@ def is_known_candidate(name: str) -> bool:
 
     >>> [is_known_candidate(name) for name in ("gpt-4o", "A", "v2", "Llama 3 70B", "hardness", "zorp")]
     [True, True, True, True, False, False]
+    >>> is_known_candidate("nested_loop")
+    True
     """
     words = tokens(name)
     if not words:
