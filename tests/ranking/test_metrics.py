@@ -9,8 +9,10 @@ import pytest
 from tombola import rank, read_table
 from tombola.errors import ParameterError, TableError
 from tombola.ranking.metrics import read_candidates, read_metrics
-from tombola.ranking.page import _points_to_name
+from tombola.ranking.page import _points_to_name, scatter_chart
+from tombola.ranking.result import MetricsRanking
 from tombola.report.chart import Point
+from tombola.report.figures import draw_chart
 from tombola.tables.formats import read_file
 from tombola.tables.options import ReadOptions
 
@@ -92,10 +94,41 @@ def test_missing_answers_are_kept_and_lead_to_a_race(path: Path) -> None:
 def test_names_in_the_scatter_have_lines_of_their_own() -> None:
     """The ends of the front are named; two names are a line apart."""
     front = [Point(f"model {number}", number / 40, -(number**2) / 1600) for number in range(41)]
-    named = _points_to_name(front)
+    named = _points_to_name(front, 0.06)
     assert front[0] in named
     assert front[-1] in named
     heights = sorted(point.y for point in named)
     assert 5 < len(named) < len(front)
     assert min(np.diff(heights)) >= 0.06
-    assert _points_to_name(front[:1])[0] == front[0]
+    assert _points_to_name(front[:1], 0.06)[0] == front[0]
+
+
+def test_names_in_the_scatter_cover_no_point_and_no_name() -> None:
+    """Names stand on the better side of the front, with room up to the edge of the axes."""
+    rng = np.random.default_rng(4)
+    ability = np.linspace(0.3, 0.8, 58)
+    accuracy = (rng.random((400, 58)) < ability).astype(float)
+    price = np.tile(ability**2 / 2 + rng.random(58) / 5, (400, 1))
+    names = [f"organisation/model-{number}" for number in range(58)]
+    metrics = {
+        "accuracy": rank(accuracy, names=names, kind="scores"),
+        "price": rank(price, names=names, kind="losses"),
+    }
+    found = MetricsRanking(metrics, level=0.05)
+    figure = draw_chart(scatter_chart(found), titled=False)
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    labels = [text.get_window_extent() for text in axes.texts if text.get_text().startswith("org")]
+    dots = [
+        axes.transData.transform(np.asarray(line.get_xydata())[0])
+        for line in axes.lines
+        if line.get_marker() == "o"
+    ]
+    assert len(labels) > 2
+    assert len(dots) == 58
+    for box in labels:
+        assert not any(box.contains(*dot) for dot in dots)
+        assert sum(box.overlaps(other) for other in labels) == 1
+        assert box.x1 <= axes.bbox.x1
+    low, high = axes.get_xlim()
+    assert sum(low <= tick <= high for tick in axes.get_xticks()) > 2

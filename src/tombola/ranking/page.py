@@ -12,11 +12,13 @@ from tombola.racing.page import rank_row
 from tombola.ranking.result import MetricsRanking, Ranking, Reading
 from tombola.report.chart import Chart, Line, Point
 from tombola.report.components import Answer, DotList
-from tombola.report.page import Drawing, draw_for_page, render
+from tombola.report.page import draw_for_page, render
 
 # Rank sets that the page shows before the rest is folded away: two screens.
 _SHOWN_BARS = 40
-# Height of a name in the scatter, as a share of the height of the front.
+# Metrics that a scatter shows.
+_SCATTER_METRICS = 2
+# Height of a name in the scatter, as a share of the height of all points.
 _LABEL_HEIGHT = 0.06
 
 
@@ -42,7 +44,9 @@ def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
         lead=lead,
         answer=_answer(ranking, first),
         sections=sections,
-        scatter=_scatter(ranking) if isinstance(ranking, MetricsRanking) else None,
+        scatter=draw_for_page("rank-scatter", scatter_chart(ranking))
+        if isinstance(ranking, MetricsRanking) and len(metrics) == _SCATTER_METRICS
+        else None,
         count=len(first.names),
     )
 
@@ -125,10 +129,8 @@ def _lower(title: str) -> str:
     return title[0].lower() + title[1:]
 
 
-def _scatter(ranking: MetricsRanking) -> Drawing | None:
-    """Return the means of two metrics as a scatter with its Pareto front; None for others."""
-    if len(ranking.metrics) != 2:
-        return None
+def scatter_chart(ranking: MetricsRanking) -> Chart:
+    """Return the means of two metrics as a scatter with its Pareto front."""
     (x_name, x), (y_name, y) = ranking.metrics.items()
     both = [name for name in x.names if name in y.names]
     points = []
@@ -150,11 +152,15 @@ def _scatter(ranking: MetricsRanking) -> Drawing | None:
         np.array([point.y for point in front]),
     )
     title = f"{x_name} and {y_name}: the means of all candidates, and the front of the means"
-    named = _points_to_name(front)
+    heights = [point.y for point in points]
+    named = _points_to_name(front, _LABEL_HEIGHT * (max(heights) - min(heights)))
+    # On the better side of the front there is no other point that a name could cover.
+    side = (signs[0], signs[1])
     labelled = tuple(
-        point._replace(labelled=any(point is best for best in named)) for point in points
+        point._replace(side=side) if any(point is best for best in named) else point
+        for point in points
     )
-    chart = Chart(
+    return Chart(
         title,
         f"mean {x_name} ({_better(x)})",
         f"mean {y_name} ({_better(y)})",
@@ -164,13 +170,13 @@ def _scatter(ranking: MetricsRanking) -> Drawing | None:
         log_y=False,
         points=labelled,
     )
-    return draw_for_page("rank-scatter", chart)
 
 
-def _points_to_name(front: Sequence[Point]) -> list[Point]:
-    """Return the points whose names get lines of their own; the ends of the front come first."""
-    heights = [point.y for point in front]
-    space = _LABEL_HEIGHT * (max(heights) - min(heights))
+def _points_to_name(front: Sequence[Point], space: float) -> list[Point]:
+    """Return the points whose names get lines of their own; the ends of the front come first.
+
+    space: height of a line in data units.
+    """
     named: list[Point] = []
     for point in (front[0], front[-1], *front[1:-1]):
         if all(abs(point.y - other.y) >= space for other in named):

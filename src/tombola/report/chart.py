@@ -25,12 +25,15 @@ class Line(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A single point at (x, y), in data units, with its name as tooltip, or beside it."""
+    """A single point at (x, y), in data units, with its name as tooltip, or beside it.
+
+    side: where the name stands: 1 or -1 for right or left, and above or below; None for no name.
+    """
 
     name: str
     x: float
     y: float
-    labelled: bool = False
+    side: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,6 +61,8 @@ _FORMATS = ("png", "svg", "pdf", "pgf")
 # Characters of a label per inch of the figure's width: about half of a small figure is left for the
 # curves.
 _LABEL_LENGTH_PER_INCH = 7
+# Room for the names of points, in widths of the points: half of the axes.
+_NAME_ROOM = 0.6
 # Where labels begin, in widths of the axes: the gap has room for the line that leads to a curve.
 _LABEL_START = 1.03
 # Least distance between the baselines of two labels, in points (1/72 inch).
@@ -87,20 +89,18 @@ def draw_chart(
     small = axes is None and size is not None and _checked_size(size)[0] < _SMALL_WIDTH
     axes = _axes_for(axes, size)
     length = _MAX_LABEL_LENGTH if small else _label_length(axes)
-    ends = [point.x for point in chart.points]
     for point in chart.points:
-        colour = COLOURS[0] if point.labelled else REFERENCE_COLOUR
-        # In the right half a label stands to the left of its point, where there is room.
-        is_right = point.x > (min(ends) + max(ends)) / 2
+        colour = REFERENCE_COLOUR if point.side is None else COLOURS[0]
         axes.plot(point.x, point.y, color=colour, marker="o", markersize=4, linewidth=0)
-        if point.labelled:
+        if point.side is not None:
+            right, above = point.side
             axes.annotate(
                 _short_name(point.name, length),
                 (point.x, point.y),
-                xytext=(-5, -5) if is_right else (5, 5),
+                xytext=(5 * right, 3 * above),
                 textcoords="offset points",
-                ha="right" if is_right else "left",
-                va="top" if is_right else "bottom",
+                ha="left" if right > 0 else "right",
+                va="bottom" if above > 0 else "top",
                 fontsize=9,
                 color=INK_COLOUR,
                 parse_math=False,
@@ -141,6 +141,7 @@ def draw_chart(
         else:
             curves.append((name, line.y, REFERENCE_COLOUR))
     _dress(axes, chart)
+    _make_room(axes, chart)
     if not small:
         _name_ends(axes, curves)
     for upright in uprights:
@@ -154,6 +155,17 @@ def draw_chart(
     elif titled:
         add_title(axes, chart)
     return cast("Figure", axes.figure)
+
+
+def _make_room(axes: "Axes", chart: Chart) -> None:
+    """Widen the axes on the side where names of points stand."""
+    sides = {point.side[0] for point in chart.points if point.side is not None}
+    if not sides:
+        # Limits that are set stay so when a second chart is drawn into these axes.
+        return
+    low, high = axes.get_xlim()
+    room = _NAME_ROOM * (high - low)
+    axes.set_xlim(low - room * (-1 in sides), high + room * (1 in sides))
 
 
 def _floor(chart: Chart) -> float:
@@ -356,11 +368,12 @@ def _dress(axes: "Axes", chart: Chart) -> None:
         _space_ticks(axis, short)
         axis.set_major_formatter(lambda value, _: _tick_label(value))
     if not chart.log_x:
-        whole = all((band.x == np.round(band.x)).all() for band in chart.bands)
+        # Means that are drawn as points are no whole numbers.
+        whole = not chart.points and all((band.x == np.round(band.x)).all() for band in chart.bands)
         axes.xaxis.set_major_locator(
             MaxNLocator(nbins=5, steps=(1, 2, 2.5, 5, 10), integer=whole, min_n_ticks=1)
         )
-    if not chart.log_y and all(
+    if not (chart.log_y or chart.points) and all(
         (band.middle == np.round(band.middle)).all() for band in chart.bands
     ):
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
