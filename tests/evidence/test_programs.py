@@ -49,6 +49,20 @@ def test_every_result_has_text_notebook_json_and_page() -> None:
             assert result.plot().axes
 
 
+def test_page_of_an_audit_explains_a_band_that_holds_the_threshold() -> None:
+    """A one-sided outcome beside a two-sided band looks like an error; undecided rows are not needed."""
+    decided = tombola.audit(POOL, ["mean(a) < 0.3"])
+    assert decided.outcome == "proved"
+    assert "The outcome is from a one-sided test" in decided.to_page()
+    rows = [{"ok": row % 2} for row in range(40)]
+    undecided = tombola.audit(iter(rows), "mean(ok) > 0.49", rows=4000)
+    assert undecided.outcome == "undecided"
+    assert "one-sided" not in undecided.to_page()
+    for text in (str(undecided), undecided.to_page()):
+        assert "rows read" in text
+        assert "rows needed" not in text
+
+
 def test_a_pool_a_frame_and_a_stream_agree() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(ANSWERS, columns=["a", "b"])

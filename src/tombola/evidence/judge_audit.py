@@ -179,8 +179,11 @@ def _summary_texts(summary: JudgeSummary, result: AuditResult) -> list[str]:
                 f"{plural(summary.labels, 'row')} ({share}): on {summary.too_high or 0:,} only the "
                 f"judge says 1, on {too_low:,} only the person."
             )
-    verb = "holds" if summary.judge_outcome == "proved" else "does not hold"
-    alone = f"The judge alone, on all rows: {summary.judge_mean:.4g}, so {summary.statement} {verb}"
+    verb = "would hold" if summary.judge_outcome == "proved" else "would not hold"
+    alone = (
+        f"The judge's own scores of all rows have the mean {summary.judge_mean:.4g}: by them alone "
+        f"{summary.statement} {verb}"
+    )
     if result.outcome == summary.judge_outcome:
         texts.append(f"{alone}; the labels say the same.")
     elif result.outcome == "undecided":

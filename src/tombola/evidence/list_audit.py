@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _FORECAST_SHUFFLES = 50
 # Least p-value of a claim about rows like these.
 _LEAST = 1e-300
-_HEADINGS = ("statement", "outcome", "rows needed", "p-value", "sample mean")
+_HEADINGS = ("statement", "outcome", "rows read", "p-value", "sample mean")
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,14 +234,23 @@ class AuditReport(PageResult):
             running.statement.text,
             f"{result.outcome.capitalize()} after {plural(result.rows, 'row')}. The band contains "
             f"the {kind} of the whole list at all times simultaneously with probability "
-            f"{confidence_text(level)}; dashed: the threshold. An outcome is one-sided, so it may come a "
-            "little before the band leaves the line.",
+            f"{confidence_text(level)}; dashed: the threshold.{_side_text(result)}",
             kind,
             {kind: (rows, mean, low, high)},
             {f"threshold {height:g}": height for height in running.thresholds},
             alt=f"{result}; the mean after {plural(int(rows[-1]), 'row')} is {mean[-1]:.3g}, "
             f"interval {low[-1]:.3g} to {high[-1]:.3g}",
         )
+
+
+def _side_text(result: AuditResult) -> str:
+    """Return why an outcome and its band may differ; "" without an outcome."""
+    if result.outcome == "undecided":
+        return ""
+    return (
+        " The outcome is from a one-sided test, with the whole probability of an error on one side. The "
+        "band is two-sided, so it is wider, and may still contain the threshold."
+    )
 
 
 def _result_cells(result: AuditResult, expected: int | None, population: float) -> tuple[str, ...]:
