@@ -40,6 +40,13 @@ def test_input_is_escaped_and_nothing_is_loaded() -> None:
 
 
 @pytest.mark.filterwarnings("error")
+def test_what_is_measured_does_not_look_proved() -> None:
+    page = html()
+    assert '<section class="answer measured"' in page
+    assert '<section class="answer good"' not in page
+    assert " behind. Learners are for" in page
+
+
 def test_names_in_figures_are_short_and_escaped() -> None:
     """A warning of Matplotlib repeats characters it cannot draw; text between dollars would be mathematics."""
     x = np.array([1.0, 2.0])

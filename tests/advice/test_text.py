@@ -47,7 +47,7 @@ def test_equal_best_actions_are_both_named() -> None:
     rows = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]] * 20
     report = report_on(rows, repetitions=2)
     assert report.summary.best == (
-        "Best actions in this table (exact): 0 and 1, mean loss 0.5 each; next: 2, +0.5. Learners "
+        "Best actions in this table (exact): 0 and 1, mean loss 0.5 each; next: 2, 0.5 behind. Learners "
         "are for new lists: each takes one action per row, and sees the outcomes of all (full "
         "feedback)."
     )
@@ -69,7 +69,7 @@ def test_summary_of_clear_table() -> None:
     summary = report_on(CLEAR).summary
     assert summary.table == "t.csv: 120 rows, 2 actions (0, 1), read as losses: lower is better."
     assert summary.best == (
-        "Best action in this table (exact): 0, mean loss 0.08333; next: 1, +0.8333. Learners are "
+        "Best action in this table (exact): 0, mean loss 0.08333; next: 1, 0.8333 behind. Learners are "
         "for new lists: each takes one action per row, and sees the outcomes of all (full "
         "feedback)."
     )
@@ -170,4 +170,4 @@ def test_headline_has_the_unit() -> None:
         table, CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2)
     )
     assert "read as scores (accuracy): higher is better." in report.summary.table
-    assert "0, mean accuracy 80; next: 1, -30. Learners" in report.summary.best
+    assert "0, mean accuracy 80; next: 1, 30 behind. Learners" in report.summary.best

@@ -71,7 +71,7 @@ def _answer(report: CompareReport) -> Answer:
         ("best action (exact)", join_names(report.pool.all_best)),
         ("orders played", f"{report.request.repetitions:,}"),
     )
-    return Answer("measured", "good", summary.advice, summary.gain, facts, summary.command)
+    return Answer("measured", "measured", summary.advice, summary.gain, facts, summary.command)
 
 
 def _routing_cells(report: CompareReport) -> list[dict[str, str]]:

@@ -389,7 +389,7 @@ def run_comparison(
     >>> request = CompareRequest(Conditions("full"), repetitions=3)
     >>> report = run_comparison(read_table([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 20, kind="losses"), request)
     >>> report.summary.best.partition(". ")[0]
-    'Best action in this table (exact): 0, mean loss 0.3333; next: 1, +0.3333'
+    'Best action in this table (exact): 0, mean loss 0.3333; next: 1, 0.3333 behind'
     """
     pool = table.pool
     comparison = request.comparison(table)

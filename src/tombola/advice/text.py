@@ -111,7 +111,7 @@ def _best_text(report: "CompareReport") -> str:
             key=lambda a: float(pool.means[a]),
         )
         gap = units.gap(float(pool.means[second]) - loss)
-        text += f"; next: {pool.actions[second]}, {'-' if units.scores else '+'}{gap:.4g}"
+        text += f"; next: {pool.actions[second]}, {gap:.4g} behind"
     return f"{text}. {_purpose_text(report)}"
 
 

@@ -21,7 +21,7 @@ _TICKS = 4
 class Answer(NamedTuple):
     """What a result claims, at the top of a page: the statement, three facts, the next command.
 
-    tag: the verdict in one word; tone: its colour, "good", "fair", "bad" or "open".
+    tag: the verdict in one word; tone: its colour, "good", "fair", "bad", "open" or "measured".
     heading: the answer in a few words; sentence: the statement.
     """
 
