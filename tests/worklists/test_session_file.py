@@ -410,6 +410,23 @@ def test_page_ends_its_answer_with_the_next_command(tmp_path: Path) -> None:
     ]
 
 
+def test_page_keeps_open_tickets_out_of_captions_and_prints_all(tmp_path: Path) -> None:
+    from tombola.worklists.session_page import session_page
+
+    with SessionFile.start(
+        tmp_path / "my.run", [str(n) for n in range(30)], ["a", "b"], UCB1(), seed=1
+    ) as run:
+        run.next(20)
+        run.record_all(Outcome(round_, 0.5) for round_ in range(2, 15))
+        page = session_page(run)
+        advice = run.status().advice
+    assert advice.startswith("ticket 1 ")
+    assert f"<p>T{advice[1:]}.</p>" in page, "a paragraph of its own"
+    assert "all intervals hold simultaneously.</p>" in page
+    assert "A share is how often the learner chose an action" in page
+    assert "details::details-content { content-visibility: visible; }" in page
+
+
 @pytest.mark.usefixtures("plainly")
 def test_numpy_ticket_numbers(tmp_path: Path) -> None:
     """As a column of pandas has them: they were written as bytes, and the file could not be read again."""
