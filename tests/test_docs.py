@@ -23,6 +23,7 @@ SLOW = [
     "answers_on_file",
     "race_models",
     "random_answers",
+    "judge",
 ]
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 

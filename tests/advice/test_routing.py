@@ -133,6 +133,7 @@ def test_useful_features_are_recommended_and_noise_is_not(case: str, useful: boo
         assert routing.against_safe.value <= 3.0
 
 
+@pytest.mark.full
 def test_share_under_budget_is_of_best_choice_within_it() -> None:
     """The oracle keeps to the budget too: with half of the money it cannot play the right action on every row."""
     one = table(900, prices=PRICED)

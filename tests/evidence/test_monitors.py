@@ -101,6 +101,7 @@ def test_outcomes_beyond_an_open_ticket_count() -> None:
     assert high < 0.7
 
 
+@pytest.mark.full
 def test_loss_dependent_delay_keeps_coverage() -> None:
     """Losses of 1 are answered 30 rounds late: 200 runs, level .2, false alarm below 1e-6."""
     rng, runs, missed = np.random.default_rng(0), 200, 0

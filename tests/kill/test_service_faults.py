@@ -43,7 +43,8 @@ def work(url: str, *, reissue_after: float | None = None) -> None:
             pass
 
 
-@pytest.mark.parametrize("budget", [pytest.param(False, marks=pytest.mark.full), True])
+@pytest.mark.parametrize("budget", [False, True])
+@pytest.mark.full
 def test_killed_clients_lose_and_double_nothing(tmp_path: Path, budget: bool) -> None:
     """Tickets of killed clients stay pending, keep their budget, and are answered once after a new request."""
     kills = int(os.environ.get("TOMBOLA_CLIENT_KILLS", "4"))
@@ -76,6 +77,7 @@ def test_killed_clients_lose_and_double_nothing(tmp_path: Path, budget: bool) ->
 
 
 @pytest.mark.parametrize("with_key", [True, False])
+@pytest.mark.full
 def test_replies_dropped_by_a_proxy(
     tmp_path: Path, with_key: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

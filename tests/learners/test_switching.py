@@ -200,6 +200,7 @@ def gap_pool() -> Pool:
     return instances.gap(2**16, 2, 0.1, seed=1)
 
 
+@pytest.mark.full
 def test_betting_drops_sooner_where_losses_are_small() -> None:
     """Means .05 against .02: the paired 95 % interval of 10 plays is below 0 by far (false alarm below 1e-6)."""
     pool = instances.gap(2**14, 5, 0.03, mean=0.05, seed=3)

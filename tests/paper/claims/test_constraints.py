@@ -56,6 +56,7 @@ def test_budget_simulation_regret() -> None:
 
 
 @pytest.mark.parametrize(("rate", "most"), [(0.5, 15), (0.1, 40)])
+@pytest.mark.full
 def test_empirical_lp_regret_is_small(rate: float, most: float) -> None:
     """Each of 5 fluid runs is about 2 or 5, with a spread of the same size; seeds are fixed."""
     for stop in ("strict", "fits"):
