@@ -306,7 +306,7 @@ def test_mean_opponents_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
         sizes[count] += 1
         return count, variance
 
-    monkeypatch.setattr("tombola.racing.rules.elimination.count_opponents", counted)
+    monkeypatch.setattr("tombola.racing.rules.opponents.count_opponents", counted)
     # No candidate is dropped at this level by its wealth.
     largest = [expected_wealth(Best(t.shape[1], len(t), len(t), 1e-9), t) for t in mean_pools()]
     assert max(largest) <= 1.0 + 1e-12

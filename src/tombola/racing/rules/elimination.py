@@ -18,8 +18,7 @@ from tombola.racing.rules.bets import (
 )
 from tombola.racing.rules.opponents import (
     add_products,
-    count_opponents,
-    mean_opponent,
+    bet_against_mean,
     rank_candidates,
 )
 
@@ -73,27 +72,13 @@ def bet_against(state: Any, offset: Any, products: Any, losses: Floats, b: int, 
     if products is None:
         lead = state.total_loss[b] - state.total_loss[o]
         d = losses[b] - losses[o]
-        variance = variance_so_far(state, b)
-    else:
-        opponents = state.opponents
-        size = 0
-        for place in range(MOST_OPPONENTS + 1):
-            if place < state.ranked.size and state.ranked[place] != b:
-                opponents[size] = state.ranked[place]
-                size += 1
-        count, variance = count_opponents(
-            opponents,
-            state.total_loss,
-            products,
-            state.rows_seen[0],
-            b,
-            MOST_OPPONENTS,
-            _PSEUDO_ROWS,
-            _FACTOR,
-        )
-        lead = state.total_loss[b] - mean_opponent(opponents, state.total_loss, count)
-        d = losses[b] - mean_opponent(opponents, losses, count)
-    return bet_at_variance(state, b, lead, d, 0.0, variance)
+        return bet_at_variance(state, b, lead, d, 0.0, variance_so_far(state, b))
+    size = 0
+    for place in range(MOST_OPPONENTS + 1):
+        if place < state.ranked.size and state.ranked[place] != b:
+            state.opponents[size] = state.ranked[place]
+            size += 1
+    return bet_against_mean(state, products, losses, b, b, MOST_OPPONENTS, _PSEUDO_ROWS, _FACTOR)
 
 
 def _known_opponent(state: Any, b: int, best: int) -> int:

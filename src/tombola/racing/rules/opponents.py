@@ -10,6 +10,7 @@ from typing import Any
 
 from tombola._types import Floats
 from tombola.engine.intrinsics import no_inline
+from tombola.racing.rules.bets import bet_at_variance
 
 # Largest number of candidates for which products are kept: a row takes k^2 / 2 multiplications.
 MOST_CANDIDATES = 256
@@ -95,6 +96,29 @@ def mean_opponent(opponents: Floats, values: Floats, count: int) -> float:
     for i in range(count):
         amount += values[int(opponents[i])]
     return amount / count
+
+
+def bet_against_mean(
+    state: Any,
+    products: Floats,
+    losses: Floats,
+    bettor: int,
+    b: int,
+    most: int,
+    pseudo_rows: float,
+    factor: float,
+) -> float:
+    """Bet on one row that candidate b is worse than a mean of `state.opponents`; return the wealth.
+
+    A kernel. The other parameters are those of `count_opponents`.
+    """
+    opponents = state.opponents
+    count, variance = count_opponents(
+        opponents, state.total_loss, products, state.rows_seen[0], b, most, pseudo_rows, factor
+    )
+    lead = state.total_loss[b] - mean_opponent(opponents, state.total_loss, count)
+    d = losses[b] - mean_opponent(opponents, losses, count)
+    return bet_at_variance(state, bettor, lead, d, 0.0, variance)
 
 
 @no_inline

@@ -21,15 +21,13 @@ from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import (
     ROUNDING_SLACK,
     bet,
-    bet_at_variance,
     is_refuted,
     total_wealth,
 )
 from tombola.racing.rules.elimination import best_two, count_row, drop, finish, n_active
 from tombola.racing.rules.opponents import (
     add_products,
-    count_opponents,
-    mean_opponent,
+    bet_against_mean,
     rank_candidates,
 )
 
@@ -248,27 +246,14 @@ def _bet_against_set(state: Any, products: Any, losses: Floats, s: int) -> None:
         lead = state.total_loss[worst] - state.total_loss[best]
         bet(state, s, worst, best, lead, losses[worst] - losses[best], 0.0)
     else:
-        opponents = state.opponents
         size = 0
         for place in range(_MOST_OPPONENTS + int(state.top)):
             if place < state.ranked.size:
                 candidate = int(state.ranked[place])
                 if candidate < 0 or state.members[s, candidate] == 0.0:
-                    opponents[size] = candidate
+                    state.opponents[size] = candidate
                     size += 1
-        count, variance = count_opponents(
-            opponents,
-            state.total_loss,
-            products,
-            state.rows_seen[0],
-            worst,
-            _MOST_OPPONENTS,
-            _PSEUDO_ROWS,
-            _FACTOR,
-        )
-        lead = state.total_loss[worst] - mean_opponent(opponents, state.total_loss, count)
-        d = losses[worst] - mean_opponent(opponents, losses, count)
-        bet_at_variance(state, s, lead, d, 0.0, variance)
+        bet_against_mean(state, products, losses, s, worst, _MOST_OPPONENTS, _PSEUDO_ROWS, _FACTOR)
 
 
 def _reject_set(state: Any, s: int) -> None:
