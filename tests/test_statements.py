@@ -159,3 +159,14 @@ def test_names_in_an_open_question_are_not_cut() -> None:
     statement = Statement("undecided", "beyond", questions=(question,))
     assert "..." not in statement.sentence
     assert "and 48 more" in statement.sentence
+
+
+def test_what_is_proved_and_what_is_open_do_not_contradict_each_other() -> None:
+    """An action within .2 of the best is proved to be so; open is only which one is the best."""
+    near = Conclusion("within", ("a",), field=3, amount=0.2)
+    statement = Statement(
+        "running", "recorded", (near,), questions=(Conclusion("best", ("a",), field=3),)
+    )
+    assert "a is within 0.2 of the best of 3 candidates" in str(statement)
+    assert "nothing is proved yet about which of 3 candidates is the best" in str(statement)
+    assert "yet about the best of" not in str(statement)

@@ -598,7 +598,9 @@ class Statement:
                 f"{self._conclusions_text} {self.scope}{self._convention}, {', '.join(tail)}"
             )
         if self.questions:
-            topics = [_topic(question, self.quantity) for question in self.questions]
+            # What is proved may be about the best one, too: only which one it is is open then.
+            which = "which of {} is the best" if self.conclusions else ""
+            topics = [_topic(question, self.quantity, which) for question in self.questions]
             topic_text = join_names(topics, limit=_MAX_NAMES, length=_MAX_TOPIC, last=" or ")
             yet = " yet" if self.verdict == "running" else ""
             text = f"nothing is proved{yet} about {topic_text}"
@@ -671,9 +673,14 @@ def _conclusion_json(conclusion: Conclusion) -> dict[str, Any]:
     return data
 
 
-def _topic(question: Conclusion, quantity: Quantity) -> str:
-    """Return an open question as a noun phrase."""
+def _topic(question: Conclusion, quantity: Quantity, which: str = "") -> str:
+    """Return an open question as a noun phrase.
+
+    which: other words for the question of the best one, with {} for the candidates; "": the usual.
+    """
     candidates = plural(question.field, quantity.noun)
+    if which and question.relation == "best" and question.top == 1:
+        return which.format(candidates)
     if question.relation in ("best", "within"):
         best = f"the best {question.top}" if question.top > 1 else "the best"
         return f"{best} of {candidates}"
