@@ -248,7 +248,7 @@ def lanes():
         [Lane(*lane) for lane in result["lanes"]],
         result["rows"],
         noun="issues",
-        title="A race stops asking a model once it is proved worse",
+        title="A race asks a model until the evidence against it suffices",
     )
 
 
