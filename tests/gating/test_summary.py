@@ -10,6 +10,7 @@ import tombola
 from tombola.gating import GateResult
 from tombola.gating.page import gate_page
 from tombola.gating.summary import to_junit, to_markdown
+from tombola.units import Kind
 
 OLD = {f"q{i}": float(i % 5 != 0) for i in range(300)}
 EVIL = "a|b`<script>alert(1)</script>\n# @team [x](y) \x1b[31m"
@@ -130,7 +131,7 @@ def test_page_has_a_decision_per_version() -> None:
 
 
 @pytest.mark.parametrize("kind", ["scores", "losses"])
-def test_a_passed_page_says_how_much_worse_the_version_may_be(kind: str) -> None:
+def test_a_passed_page_says_how_much_worse_the_version_may_be(kind: Kind) -> None:
     """PASSED is no claim of "not worse at all": the bound stands beside it, and claims one side only."""
     scores = {f"q{i}": float(i % 2) for i in range(400)}
     lower = {row: score * (i % 8 > 1) for i, (row, score) in enumerate(scores.items())}
@@ -138,7 +139,7 @@ def test_a_passed_page_says_how_much_worse_the_version_may_be(kind: str) -> None
         versions if kind == "scores" else {row: 1.0 - score for row, score in versions.items()}
         for versions in (scores, lower)
     )
-    passed = tombola.gate(old, new, within=0.25, kind=kind)  # type: ignore[arg-type]
+    passed = tombola.gate(old, new, within=0.25, kind=kind)
     comparison = passed.comparisons[0]
     assert comparison.verdict == "proved"
     assert comparison.high < 0.0, "the whole interval is on the side of a loss"
@@ -146,9 +147,9 @@ def test_a_passed_page_says_how_much_worse_the_version_may_be(kind: str) -> None
     loss = f"may be worse by up to {loss_bound:.3f}; 0.25 is allowed"
     assert passed.heading + f": {loss}" in gate_page(passed, "qa")
     assert gate_page(passed, "qa").count(loss) == 2, "in the answer, and beside the band"
-    exact = tombola.gate(old, new, within=0.25, kind=kind, reading="recorded")  # type: ignore[arg-type]
+    exact = tombola.gate(old, new, within=0.25, kind=kind, reading="recorded")
     assert "than 0.25: worse by 0.125; 0.25 is allowed" in gate_page(exact, "qa")
-    same = tombola.gate(old, old, within=0.25, kind=kind, reading="recorded")  # type: ignore[arg-type]
+    same = tombola.gate(old, old, within=0.25, kind=kind, reading="recorded")
     assert "is allowed" not in gate_page(same, "qa")
 
 
